@@ -1,0 +1,1 @@
+"""The gateway: the server between agents and their tools."""
