@@ -1,0 +1,111 @@
+"""Decisions: what policy answers about one call, and how verdicts compare (policy.md, Decision)."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from interlock_gateway.core.jsonvalue import FrozenJsonObject
+
+
+class Verdict(StrEnum):
+    """What policy decided."""
+
+    ALLOW = "allow"
+    PREVIEW = "preview"
+    CHECKPOINT = "checkpoint"
+    REFLECT = "reflect"
+    DENY = "deny"
+
+
+class GatewayErrorCode(StrEnum):
+    """
+    Why the gateway itself denied: the closed set behind `gateway_error.<code>`, also the metric's label.
+
+    Every value is a failure while deciding (contract.md, Errors; PIPE-6); none of them can end in a dispatch.
+    """
+
+    POLICY_UNDEFINED = "policy_undefined"
+    POLICY_MALFORMED = "policy_malformed"
+    POLICY_CONFLICT = "policy_conflict"
+    POLICY_TIMEOUT = "policy_timeout"
+    POLICY_CRASHED = "policy_crashed"
+    POLICY_ERROR = "policy_error"
+    POLICY_UNAVAILABLE = "policy_unavailable"
+    POLICY_INPUT_TOO_LARGE = "policy_input_too_large"
+    OBLIGATION_FAILED = "obligation_failed"
+    FACTS_FAILED = "facts_failed"
+    STATE_UNAVAILABLE = "state_unavailable"
+    AUDIT_UNAVAILABLE = "audit_unavailable"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why: a stable code, a sentence for the model, and the rule that said it (`concern/rule`)."""
+
+    code: str
+    message: str
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Obligations:
+    """
+    What the gateway must do along with a verdict. `None` and empty mean: nothing asked.
+
+    `strip` names top-level input fields to remove; `set_fields` replaces or adds top-level input fields;
+    `redact` lists JSON pointers masked in structured results; sizes are bytes, times seconds.
+    """
+
+    strip: tuple[str, ...] = ()
+    set_fields: FrozenJsonObject = field(default_factory=dict)
+    max_result_bytes: int | None = None
+    timeout_s: float | None = None
+    redact: tuple[str, ...] = ()
+    approvers: tuple[str, ...] = ()
+    quorum: int | None = None
+    expires_s: float | None = None
+    taint: tuple[str, ...] = ()
+
+
+NO_OBLIGATIONS = Obligations()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One evaluation's answer. `policy_revision` and `profile` say which policy gave it."""
+
+    decision_id: str
+    verdict: Verdict
+    reasons: tuple[Reason, ...]
+    obligations: Obligations = NO_OBLIGATIONS
+    notes: tuple[str, ...] = ()
+    policy_revision: str = ""
+    profile: str = ""
+
+    @property
+    def message(self) -> str:
+        """The reasons' sentences, first to last, one line each."""
+        return "\n".join(reason.message for reason in self.reasons if reason.message)
+
+
+class DecisionError(Exception):
+    """
+    Deciding failed; the one funnel (`pipeline/decide.py`) turns it into a denial.
+
+    `code` is from the closed set, `message` is safe to show a model: no path of the host, no stack trace.
+    """
+
+    def __init__(self, code: GatewayErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def denial_for_failure(
+    decision_id: str, code: GatewayErrorCode, message: str, *, revision: str, profile: str
+) -> Decision:
+    """A denial that says the gateway could not decide, with reason `gateway_error.<code>`."""
+    reason = Reason(code=f"gateway_error.{code.value}", message=message, rule="gateway")
+    return Decision(
+        decision_id=decision_id, verdict=Verdict.DENY, reasons=(reason,), policy_revision=revision, profile=profile
+    )

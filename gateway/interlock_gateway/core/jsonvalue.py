@@ -1,0 +1,8 @@
+"""The types of JSON values as they travel through the gateway."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonObject: TypeAlias = dict[str, JsonValue]
+FrozenJsonObject: TypeAlias = Mapping[str, JsonValue]

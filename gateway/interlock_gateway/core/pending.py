@@ -1,0 +1,82 @@
+"""Pending actions: previewed changes that wait for `resolve` (PREV-1 to PREV-14)."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from interlock_gateway.core.jsonvalue import FrozenJsonObject
+from interlock_gateway.core.machine import StateMachine
+
+REMINDER = (
+    "<system-reminder>\n"
+    "This is a preview. Call the `resolve` tool to apply or discard these changes.\n"
+    "</system-reminder>"
+)
+NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
+STORE_UNAVAILABLE = "Pending action store unavailable for custom tools in this runtime."
+
+
+class PendingState(StrEnum):
+    """Where a pending action stands."""
+
+    PENDING = "pending"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    DISCARDED = "discarded"
+    EXPIRED = "expired"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+
+
+PENDING_MACHINE: StateMachine[PendingState] = StateMachine(
+    "pending action",
+    {
+        PendingState.PENDING: frozenset({PendingState.APPLYING, PendingState.DISCARDED, PendingState.EXPIRED}),
+        PendingState.APPLYING: frozenset({PendingState.APPLIED, PendingState.PENDING, PendingState.OUTCOME_UNKNOWN}),
+        # An operator or the agent says what happened (PREV-14).
+        PendingState.OUTCOME_UNKNOWN: frozenset({PendingState.APPLIED, PendingState.DISCARDED}),
+    },
+)
+
+
+class ResolveAction(StrEnum):
+    """What the agent wants done with the top pending action (PREV-3)."""
+
+    APPLY = "apply"
+    DISCARD = "discard"
+
+
+class PendingOrigin(StrEnum):
+    """Who made it: a preview by the gateway, or the provider pushing its own (PREV-11)."""
+
+    PREVIEW = "preview"
+    PROVIDER = "provider"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAction:
+    """
+    One previewed change. `input` is what would be executed, byte for byte; times are Unix seconds.
+
+    `state_token` identifies the state that was previewed (PREV-5); `token` is the provider's own handle for an
+    action it pushed itself (PREV-11); `pin` is the definition's hash when it was previewed.
+    """
+
+    pending_id: str
+    session_id: str
+    call_id: str
+    origin: PendingOrigin
+    source_tool: str
+    provider: str
+    label: str
+    input: bytes
+    workdir: str
+    digest: str
+    pin: str
+    created_at: float
+    expires_at: float
+    sequence: int = 0
+    state: PendingState = PendingState.PENDING
+    state_token: str = ""
+    token: str = ""
+    has_reject: bool = False
+    details: FrozenJsonObject | None = None
+    labels: FrozenJsonObject = field(default_factory=dict)

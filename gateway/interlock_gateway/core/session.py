@@ -1,0 +1,58 @@
+"""Principals and sessions: who calls, and in which conversation (AUTH-2, README glossary)."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from interlock_gateway.core.jsonvalue import FrozenJsonObject
+
+
+class Role(StrEnum):
+    """What a principal may do; the table of RPCs by role is in `identity/access.py` (AUTH-2)."""
+
+    AGENT = "agent"
+    PROVIDER = "provider"
+    APPROVER = "approver"
+    OPERATOR = "operator"
+    AUDITOR = "auditor"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The authenticated caller. `kind` says how it was authenticated: `unix`, `token`, `anonymous`."""
+
+    id: str
+    kind: str
+    roles: frozenset[Role]
+    groups: tuple[str, ...] = ()
+    claims: FrozenJsonObject = field(default_factory=dict)
+
+    def has(self, role: Role) -> bool:
+        """Whether the principal holds `role`."""
+        return role in self.roles
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """
+    One agent conversation, owned by the principal that opened it. Times are Unix seconds.
+
+    `tools` empty means every tool; otherwise those alone (TOOL-10). `roots` are the workspace roots.
+    """
+
+    session_id: str
+    owner: str
+    opened_at: float
+    intent: str = ""
+    labels: FrozenJsonObject = field(default_factory=dict)
+    tools: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    closed_at: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls may still be made in it."""
+        return self.closed_at is None
+
+    def sees(self, tool: str) -> bool:
+        """Whether the session may see and call `tool` (its canonical name)."""
+        return not self.tools or tool in self.tools
