@@ -1,0 +1,1 @@
+"""Generated stubs of the Interlock contract; written by ``proto/generate.py``."""
