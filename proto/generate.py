@@ -1,7 +1,8 @@
-"""Generate the Python stubs of the protos into ``sdk/interlock/v1``.
+"""
+Generate the Python stubs of the protos into ``sdk/interlock/v1``.
 
-The stubs are committed, so that installing the SDK needs no compiler. Run without arguments after changing a ``.proto``;
-``--check`` writes nothing and exits with 1 when what is committed is not what the protos and the installed
+The stubs are committed, so that installing the SDK needs no compiler. Run without arguments after changing a
+``.proto``; ``--check`` writes nothing and exits with 1 when what is committed is not what the protos and the installed
 ``grpcio-tools`` produce. Run it with the ``grpcio-tools`` of the lock file: the version is part of what is generated.
 """
 
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def generate(target: Path) -> dict[str, bytes]:
-    """Return the contents of all stubs by file name, generated under ``target``; exits when a proto does not compile."""
+    """Return all stubs by file name, generated under ``target``; exits when a proto does not compile."""
     protos = sorted(path.relative_to(PROTO_ROOT).as_posix() for path in (PROTO_ROOT / PACKAGE).glob("*.proto"))
     services = [proto for proto in protos if proto.endswith("_service.proto")]
     descriptors = target / "descriptors.binpb"
@@ -50,7 +51,8 @@ def generate(target: Path) -> dict[str, bytes]:
     stub_directory = target / PACKAGE
     for proto in descriptor_pb2.FileDescriptorSet.FromString(descriptors.read_bytes()).file:
         if proto.service:
-            (stub_directory / f"{Path(proto.name).stem}_pb2_grpc.pyi").write_text(service_types(proto), encoding="utf-8")
+            types = stub_directory / f"{Path(proto.name).stem}_pb2_grpc.pyi"
+            types.write_text(service_types(proto), encoding="utf-8")
     (stub_directory / "__init__.py").write_text(PACKAGE_DOCSTRING, encoding="utf-8")
     return read_stubs(stub_directory)
 
@@ -64,7 +66,8 @@ def run_protoc(protos: list[str], *outputs: str) -> None:
 
 
 def service_types(proto: descriptor_pb2.FileDescriptorProto) -> str:
-    """Return the type stub of a ``_pb2_grpc`` module, which grpcio-tools leaves untyped.
+    """
+    Return the type stub of a ``_pb2_grpc`` module, which grpcio-tools leaves untyped.
 
     Calls and answers are ``Any``, because the same classes serve the synchronous and the asyncio API.
     """
@@ -75,7 +78,8 @@ def service_types(proto: descriptor_pb2.FileDescriptorProto) -> str:
         lines += [f"    {method.name}: Any" for method in service.method]
         lines += ["", f"class {service.name}Servicer:"]
         lines += [servicer_method(method, module) for method in service.method]
-        lines += ["", f"def add_{service.name}Servicer_to_server(servicer: {service.name}Servicer, server: Any) -> None: ..."]
+        servicer = f"{service.name}Servicer"
+        lines += ["", f"def add_{servicer}_to_server(servicer: {servicer}, server: Any) -> None: ..."]
     return "\n".join(lines) + "\n"
 
 
