@@ -1,0 +1,225 @@
+"""The configuration: one strict, frozen tree (contract.md, Configuration). Defaults are safe and need no file."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from interlock_gateway.core.session import Role
+from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
+
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Bytes = Annotated[int, Field(ge=1, le=1 << 30)]
+
+
+class Section(BaseModel):
+    """A part of the configuration: unknown keys are refused, values are frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class ServerConfig(Section):
+    """Where the gateway listens."""
+
+    listen: tuple[str, ...] = ("unix:{state}/agent.sock", "127.0.0.1:7080")
+    """Addresses for agents: `unix:PATH` or `HOST:PORT`; `{state}` is the state directory, port 0 picks a free one."""
+    operator_listen: tuple[str, ...] = ("unix:{state}/operator.sock",)
+    """Addresses for operators and approvers. Unix sockets only: whoever may open the file is an operator."""
+    socket_mode: Annotated[str, Field(pattern=r"^0[0-7]{3}$")] = "0600"
+    """Permissions of the agents' Unix sockets. The operators' sockets are always 0600."""
+    plaintext_beyond_loopback: bool = False
+    """Accept unencrypted connections from other hosts. Off: listening elsewhere than loopback is refused."""
+    drain_s: Seconds = 20.0
+    """How long calls in flight may take to finish after SIGTERM."""
+
+
+class TokenConfig(Section):
+    """One static token, hashed at rest: make it with `interlock init` or `interlock token`."""
+
+    principal: Annotated[str, Field(min_length=1, max_length=256)]
+    """The principal's id, as it appears in policies and receipts."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """SHA-256 of the token, in hex. Tokens are 256 random bits, so a plain hash cannot be guessed back."""
+    roles: tuple[Role, ...] = (Role.AGENT,)
+    """What the token's bearer may do."""
+    groups: tuple[str, ...] = ()
+    """Groups the bearer belongs to, for policies and approvals."""
+
+
+class IdentityConfig(Section):
+    """Who callers are."""
+
+    tokens: tuple[TokenConfig, ...] = ()
+    """Static tokens, for small set-ups."""
+    unix_agent: str = "local-agent"
+    """The principal of whoever may open the agents' Unix socket."""
+    unix_operator: str = "local-operator"
+    """The principal of whoever may open the operators' Unix socket."""
+    anonymous_agents_on_loopback: bool = False
+    """Let anyone who can reach a loopback address call tools, with no token, as principal `anonymous`."""
+
+
+class LimitsConfig(Section):
+    """Bounds on what one call may bring, take and return."""
+
+    max_input_bytes: Bytes = 4 * 1024 * 1024
+    """The largest input of one call."""
+    max_depth: Annotated[int, Field(ge=1, le=64)] = 64
+    """The deepest nesting of an input."""
+    max_result_bytes: Bytes = 16 * 1024
+    """The largest text result returned whole; larger ones are shortened and stored as artifacts."""
+    max_part_bytes: Bytes = 4 * 1024 * 1024
+    """The largest structured result, image or other part returned inline; larger ones become artifacts."""
+    max_provider_bytes: Bytes = 64 * 1024 * 1024
+    """The largest message accepted from a provider."""
+    default_timeout_s: Seconds = 120.0
+    """The deadline of a call when neither client, tool nor policy sets one."""
+    max_timeout_s: Seconds = 3600.0
+    """No call may take longer than this."""
+    max_calls_in_flight: Annotated[int, Field(ge=1)] = 1024
+    """Calls in the pipeline at once; more are refused with RESOURCE_EXHAUSTED."""
+
+
+class PendingMode(StrEnum):
+    """What happens to other calls while something is pending (PREV-10)."""
+
+    STEER = "steer"
+    ENFORCE = "enforce"
+
+
+class PendingConfig(Section):
+    """Previewed changes."""
+
+    mode: PendingMode = PendingMode.STEER
+    """`steer` repeats the reminder in every answer; `enforce` denies calls that are not read-only."""
+    expires_s: Annotated[float, Field(gt=0, le=30 * 86_400)] = 1800.0
+    """How long a pending action waits for `resolve`."""
+
+
+class PolicyConfig(Section):
+    """Which policies decide."""
+
+    engine: Literal["embedded"] = "embedded"
+    """`embedded`: Rego in worker processes of the gateway."""
+    profile: Literal["observe", "standard", "strict"] = "standard"
+    """The profile of the shipped policies."""
+    overlays: tuple[Path, ...] = ()
+    """Directories with the operator's own rules (`custom/`) and settings (`data.yaml`)."""
+    timeout_s: Annotated[float, Field(gt=0, le=10)] = 0.25
+    """The longest one decision may take; past it the call is denied and the worker replaced."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 2
+    """Worker processes that evaluate policies."""
+    max_worker_bytes: Bytes = 512 * 1024 * 1024
+    """Address space of one worker process."""
+
+
+class StateConfig(Section):
+    """Where durable state lives."""
+
+    dir: Path = Path("~/.local/state/interlock")
+    """The state directory: sockets, database, receipts, artifacts, keys."""
+    database: str = "sqlite:///{state}/state.db"
+    """The database's URL; `{state}` is the state directory."""
+
+
+class AuditConfig(Section):
+    """Where receipts go."""
+
+    dir: str = "{state}/audit"
+    """Directory of the receipt segments."""
+    key_file: str = "{state}/audit-key.pem"
+    """The Ed25519 private key that signs receipts; made at first start when missing."""
+    segment_bytes: Bytes = 64 * 1024 * 1024
+    """A segment that has grown past this is closed and a new one begun."""
+
+
+class ArtifactsConfig(Section):
+    """Where large results go."""
+
+    url: str = "file://{state}/artifacts"
+    """Object store: `file://`, `s3://`, `gs://` or `az://`."""
+
+
+class MetricsConfig(Section):
+    """Prometheus metrics."""
+
+    listen: str = "127.0.0.1:9464"
+    """`HOST:PORT` of `/metrics`; empty switches it off, port 0 picks a free one."""
+
+
+class ToolOverride(Section):
+    """What the operator says about the tools whose names match a pattern; every field given wins (TOOL-3)."""
+
+    concurrency_safe: bool | None = None
+    read_only: bool | None = None
+    destructive: bool | None = None
+    open_world: bool | None = None
+    permission_class: str | None = None
+    audit_operation: str | None = None
+    requires_checkpoint: bool | None = None
+    requires_reverse_thinking: bool | None = None
+    dry_run: bool | None = None
+    reversible: bool | None = None
+    undo_method: UndoMethod | None = None
+    undo_tool: str | None = None
+    min_confidence: Annotated[int, Field(ge=0, le=100)] | None = None
+    max_result_bytes: Annotated[int, Field(ge=1)] | None = None
+    max_result_lines: Annotated[int, Field(ge=1)] | None = None
+    truncation: TruncationStrategy | None = None
+    timeout_s: Seconds | None = None
+    facts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Which arguments hold a `path`, `command`, `url` or `sql`."""
+
+
+class ProviderConfig(Section):
+    """A process that hosts tools."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    """The provider's name here; pins and receipts use it."""
+    address: str
+    """`unix:PATH` or `HOST:PORT`; `{state}` is the state directory."""
+    token: str = ""
+    """Bearer token presented to the provider, if it asks for one."""
+    trust: Literal["declared", "floor"] = "declared"
+    """`floor`: what it declares can only make a tool look less safe, until an operator confirms it (TOOL-3)."""
+    pins: Literal["enforce", "follow"] = "enforce"
+    """`enforce` quarantines a changed definition until an operator approves it; `follow` accepts it (TOOL-5)."""
+
+
+class Config(Section):
+    """Everything there is to configure."""
+
+    server: ServerConfig = ServerConfig()
+    identity: IdentityConfig = IdentityConfig()
+    limits: LimitsConfig = LimitsConfig()
+    pending: PendingConfig = PendingConfig()
+    policy: PolicyConfig = PolicyConfig()
+    state: StateConfig = StateConfig()
+    audit: AuditConfig = AuditConfig()
+    artifacts: ArtifactsConfig = ArtifactsConfig()
+    metrics: MetricsConfig = MetricsConfig()
+    providers: tuple[ProviderConfig, ...] = ()
+    tools: dict[str, ToolOverride] = Field(default_factory=dict)
+    """Overrides by tool name or pattern (`*` and `?`), applied in the order written."""
+    workspace_roots: tuple[str, ...] = ()
+    """Directories that `file` and `bash` calls may work in, and that sessions may narrow."""
+    confidence_field: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "_flyto_confidence"
+    """The reserved field of the confidence gate (CONF-1)."""
+
+    @model_validator(mode="after")
+    def _providers_have_one_name_each(self) -> "Config":
+        names = [provider.name for provider in self.providers]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"provider names must be unique: {', '.join(twice)} is used more than once")
+        return self
+
+    def at_state(self, template: str) -> str:
+        """`template` with `{state}` replaced by the absolute state directory."""
+        return template.replace("{state}", str(self.state_dir))
+
+    @property
+    def state_dir(self) -> Path:
+        """The absolute state directory."""
+        return self.state.dir.expanduser().absolute()

@@ -1,0 +1,176 @@
+"""Strict JSON: one object, no duplicate keys, nothing that two parsers could read differently (PIPE-3, SEC-1)."""
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import NoReturn
+
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+
+MAX_EXACT_INTEGER = 2**53 - 1
+_WHITESPACE = " \t\n\r"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class InvalidDocumentError(Exception):
+    """The text is not acceptable; `message` names the problem and the place, in words a model can act on."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One JSON object: its bytes as sent, and the same as values.
+
+    `exact_integers_only` says that no number in it has a fraction or an exponent.
+    """
+
+    raw: bytes
+    value: JsonObject
+    exact_integers_only: bool
+
+    def without(self, fields: frozenset[str]) -> "Document":
+        """The document with top-level `fields` cut out; every other member keeps its bytes."""
+        kept = [member for name, member in _members(self.raw.decode()) if name not in fields]
+        value = {name: item for name, item in self.value.items() if name not in fields}
+        return Document(("{" + ",".join(kept) + "}").encode(), value, self.exact_integers_only)
+
+    def with_fields(self, fields: JsonObject) -> "Document":
+        """The document with top-level `fields` replaced or added; every other member keeps its bytes."""
+        kept = [member for name, member in _members(self.raw.decode()) if name not in fields]
+        added = [f"{json.dumps(name)}:{json.dumps(item, ensure_ascii=False)}" for name, item in fields.items()]
+        raw = ("{" + ",".join(chain(kept, added)) + "}").encode()
+        return Document(raw, {**self.value, **fields}, exact_integers_only=False)
+
+
+def parse(raw: bytes, *, max_depth: int) -> Document:
+    """Parse `raw` as one strict JSON object.
+
+    Raises `InvalidDocumentError` for anything that is not UTF-8, not an object, has duplicate keys, NaN, Infinity,
+    numbers out of range, integers beyond 2^53-1, lone surrogates, or nests deeper than `max_depth`.
+    """
+    text = _decode(raw)
+    reader = _Reader()
+    try:
+        value = reader.decoder.decode(text)
+    except json.JSONDecodeError as error:
+        at = _byte_at(text, error.pos)
+        raise InvalidDocumentError(f"input is not valid JSON: {error.msg} (byte {at})") from None
+    except RecursionError:
+        raise InvalidDocumentError(f"input nests deeper than {max_depth} levels") from None
+    if not isinstance(value, dict):
+        raise InvalidDocumentError(f"input must be a JSON object, not {_kind(value)}")
+    _check_depth(raw, value, max_depth)
+    _check_surrogates(text, value)
+    return Document(raw, value, exact_integers_only=not reader.saw_float)
+
+
+class _Reader:
+    """A decoder that refuses what the standard one lets pass, and notes what it saw."""
+
+    def __init__(self) -> None:
+        self.saw_float = False
+        self.decoder = json.JSONDecoder(
+            object_pairs_hook=_unique_pairs,
+            parse_constant=_refuse_constant,
+            parse_int=_exact_integer,
+            parse_float=self._finite_float,
+        )
+
+    def _finite_float(self, text: str) -> float:
+        self.saw_float = True
+        number = float(text)
+        if number in {float("inf"), float("-inf")}:
+            raise InvalidDocumentError(f"number {text[:40]} is out of range")
+        return number
+
+
+def _decode(raw: bytes) -> str:
+    if raw.startswith(b"\xef\xbb\xbf"):
+        raise InvalidDocumentError("input starts with a byte order mark; send plain UTF-8")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidDocumentError(f"input is not valid UTF-8 at byte {error.start}") from None
+
+
+def _byte_at(text: str, position: int) -> int:
+    return len(text[:position].encode("utf-8", "surrogatepass"))
+
+
+def _unique_pairs(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise InvalidDocumentError(f"input has the key {json.dumps(key)[:80]} more than once")
+            seen.add(key)
+    return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidDocumentError(f"{name} is not a JSON number")
+
+
+def _exact_integer(text: str) -> int:
+    digits = len(text) - text.startswith("-")
+    if digits > 16 or abs(number := int(text)) > MAX_EXACT_INTEGER:  # noqa: PLR2004 - 2^53 has 16 digits
+        raise InvalidDocumentError(f"integer {text[:40]} is beyond 2^53-1 and would lose digits; send it as a string")
+    return number
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array"}
+    return names.get(type(value), "something else")
+
+
+def _check_depth(raw: bytes, value: JsonObject, max_depth: int) -> None:
+    if raw.count(b"{") + raw.count(b"[") <= max_depth:
+        return
+    level: list[JsonValue] = [value]
+    depth = 0
+    while level:
+        depth += 1
+        if depth > max_depth:
+            raise InvalidDocumentError(f"input nests deeper than {max_depth} levels")
+        level = [child for item in level for child in _containers(item)]
+
+
+def _containers(item: JsonValue) -> list[JsonValue]:
+    children = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return [child for child in children if isinstance(child, dict | list)]
+
+
+def _check_surrogates(text: str, value: JsonObject) -> None:
+    # Only an escape can bring a surrogate in: UTF-8 itself cannot hold one.
+    if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        raise InvalidDocumentError("input has a lone surrogate (\\ud800-\\udfff), which is not a character")
+
+
+def _members(text: str) -> list[tuple[str, str]]:
+    """Each top-level member of an already validated object: its name, and its text as sent."""
+    decoder = json.JSONDecoder()
+    members: list[tuple[str, str]] = []
+    at = _skip(text, text.index("{") + 1)
+    while text[at] != "}":
+        start = at
+        name, at = decoder.raw_decode(text, at)
+        at = _skip(text, _skip(text, at) + 1)
+        _, at = decoder.raw_decode(text, at)
+        members.append((name, text[start:at]))
+        at = _skip(text, at)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return members
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in _WHITESPACE:
+        at += 1
+    return at

@@ -1,0 +1,78 @@
+"""The gateway's errors, one tree.
+
+    InterlockError
+    ├── RequestError           the client's programmer must act: becomes a gRPC error with an ErrorInfo reason
+    ├── ConfigError            the operator must act: printed by the command line, exit code 2
+    ├── StateError             durable state (state/)
+    ├── AuditUnavailableError  receipts cannot be written (audit/)
+    └── ProviderError          a tool's process (providers/)
+        ├── ProviderDownError      nothing was sent
+        ├── ProviderFailedError    the provider says it failed; nothing more is known about the effect than it says
+        └── OutcomeUnknownError    it was sent, and what happened is not known
+
+What a model can act on is never an exception that leaves the core: it is a `CallResult` (contract.md, Errors).
+"""
+
+from enum import StrEnum
+
+
+class InterlockError(Exception):
+    """Root of everything the gateway raises on purpose. `message` is safe to show: no host path, no stack."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class RequestFault(StrEnum):
+    """Why a request cannot be served; each maps to one gRPC code and one `ErrorReason` of the protos."""
+
+    INVALID_FIELD = "invalid_field"
+    UNAUTHENTICATED = "unauthenticated"
+    ROLE_MISSING = "role_missing"
+    NOT_YOUR_SESSION = "not_your_session"
+    SESSION_NOT_FOUND = "session_not_found"
+    SESSION_CLOSED = "session_closed"
+    CALL_NOT_FOUND = "call_not_found"
+    CALL_ID_REUSED = "call_id_reused"
+    ARTIFACT_NOT_FOUND = "artifact_not_found"
+    PROVIDER_NOT_FOUND = "provider_not_found"
+    TOOL_NOT_FOUND = "tool_not_found"
+    TOOL_CONFLICT = "tool_conflict"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    OVERLOADED = "overloaded"
+    DRAINING = "draining"
+    DEADLINE = "deadline"
+    STATE_UNAVAILABLE = "state_unavailable"
+    AUDIT_UNAVAILABLE = "audit_unavailable"
+    POLICY_REJECTED = "policy_rejected"
+    INTERNAL = "internal"
+
+
+class RequestError(InterlockError):
+    """A request that is malformed, not permitted, or cannot be served now. `field` names the offending field."""
+
+    def __init__(self, fault: RequestFault, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.field = field
+
+
+class ConfigError(InterlockError):
+    """The configuration cannot be used."""
+
+
+class ProviderError(InterlockError):
+    """A tool's process could not do what was asked."""
+
+
+class ProviderDownError(ProviderError):
+    """The provider cannot be reached; nothing was sent to it."""
+
+
+class ProviderFailedError(ProviderError):
+    """The provider answered with a failure."""
+
+
+class OutcomeUnknownError(ProviderError):
+    """The request was sent and no answer came: whether it took effect is not known."""
