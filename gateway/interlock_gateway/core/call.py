@@ -8,6 +8,7 @@ from interlock_gateway.core.decision import Decision
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.machine import StateMachine
 from interlock_gateway.core.operation import UndoInfo
+from interlock_gateway.core.outcome import Preview
 from interlock_gateway.core.tool import Classification
 
 
@@ -75,8 +76,7 @@ class CheckpointMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallRequest:
-    """
-    One tool call as a surface hands it to the core. `input` is the raw JSON text as sent (PIPE-3).
+    """One tool call as a surface hands it to the core. `input` is the raw JSON text as sent (PIPE-3).
 
     `deadline_s` is the seconds left to the client, `None` when it set no deadline.
     """
@@ -119,6 +119,8 @@ class CallResult:
     artifact: Artifact | None = None
     undo: UndoInfo | None = None
     pending: PendingRef | None = None
+    preview: Preview | None = None
+    redactions: int = 0
     steering: tuple[str, ...] = ()
     details: FrozenJsonObject = field(default_factory=dict)
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text for the model."""
+    """Text for the model. `annotations` and `meta`, here and below, are JSON that passes through untouched."""
 
     text: str
+    annotations: bytes = b""
+    meta: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,18 @@ class Image:
 
     data: bytes
     media_type: str
+    annotations: bytes = b""
+    meta: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Audio:
+    """Sound: raw bytes and its media type, such as `audio/wav`."""
+
+    data: bytes
+    media_type: str
+    annotations: bytes = b""
+    meta: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +37,19 @@ class Resource:
     """A reference to something that can be read elsewhere, or its small content inline."""
 
     uri: str
-    media_type: str = ""
+    name: str = ""
     title: str = ""
-    text: str = ""
-    blob: bytes = b""
+    description: str = ""
+    media_type: str = ""
+    size_bytes: int | None = None
+    text: str | None = None
+    blob: bytes | None = None
+    extra: bytes = b""
+    annotations: bytes = b""
+    meta: bytes = b""
 
 
-Content = Text | Image | Resource
+Content = Text | Image | Audio | Resource
 
 
 @dataclass(frozen=True, slots=True)

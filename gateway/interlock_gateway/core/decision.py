@@ -17,8 +17,7 @@ class Verdict(StrEnum):
 
 
 class GatewayErrorCode(StrEnum):
-    """
-    Why the gateway itself denied: the closed set behind `gateway_error.<code>`, also the metric's label.
+    """Why the gateway itself denied: the closed set behind `gateway_error.<code>`, also the metric's label.
 
     Every value is a failure while deciding (contract.md, Errors; PIPE-6); none of them can end in a dispatch.
     """
@@ -49,8 +48,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Obligations:
-    """
-    What the gateway must do along with a verdict. `None` and empty mean: nothing asked.
+    """What the gateway must do along with a verdict. `None` and empty mean: nothing asked.
 
     `strip` names top-level input fields to remove; `set_fields` replaces or adds top-level input fields;
     `redact` lists JSON pointers masked in structured results; sizes are bytes, times seconds.
@@ -89,8 +87,7 @@ class Decision:
 
 
 class DecisionError(Exception):
-    """
-    Deciding failed; the one funnel (`pipeline/decide.py`) turns it into a denial.
+    """Deciding failed; the one funnel (`pipeline/decide.py`) turns it into a denial.
 
     `code` is from the closed set, `message` is safe to show a model: no path of the host, no stack trace.
     """

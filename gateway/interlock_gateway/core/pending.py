@@ -53,8 +53,7 @@ class PendingOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PendingAction:
-    """
-    One previewed change. `input` is what would be executed, byte for byte; times are Unix seconds.
+    """One previewed change. `input` is what would be executed, byte for byte; times are Unix seconds.
 
     `state_token` identifies the state that was previewed (PREV-5); `token` is the provider's own handle for an
     action it pushed itself (PREV-11); `pin` is the definition's hash when it was previewed.

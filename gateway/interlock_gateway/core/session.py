@@ -33,8 +33,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """
-    One agent conversation, owned by the principal that opened it. Times are Unix seconds.
+    """One agent conversation, owned by the principal that opened it. Times are Unix seconds.
 
     `tools` empty means every tool; otherwise those alone (TOOL-10). `roots` are the workspace roots.
     """

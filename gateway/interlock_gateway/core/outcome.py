@@ -1,0 +1,131 @@
+"""What a provider answers: a tool's result, a dry run, a pending action it pushes (contract.md, ToolProviderService)."""
+
+from dataclasses import dataclass, field
+
+from interlock_gateway.core.content import Content
+from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
+from interlock_gateway.core.operation import UndoInfo
+
+
+@dataclass(frozen=True, slots=True)
+class PushedPending:
+    """A pending action that the provider pushed itself (PREV-11). `token` is its own handle for it."""
+
+    label: str
+    token: str = ""
+    details: FrozenJsonObject | None = None
+    has_reject: bool = False
+    source_tool: str = "custom_tool"
+
+
+@dataclass(frozen=True, slots=True)
+class StandingHandler:
+    """A provider's standing answer to `resolve` in one session, until it is cleared (PREV-12)."""
+
+    provider: str
+    token: str
+    label: str
+    source_tool: str = "custom_tool"
+    has_reject: bool = False
+    details: FrozenJsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StandingChange:
+    """Register a standing handler, or clear the one with a token."""
+
+    register: StandingHandler | None = None
+    clear_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """One tool's result as the provider gave it.
+
+    `tool_error` says that an error is the tool's own words for the model; otherwise it is a failure. `has_data`
+    tells a structured result of `null` from none. `details` is `None` when the provider gave none.
+    """
+
+    content: tuple[Content, ...] = ()
+    is_error: bool = False
+    tool_error: bool = False
+    data: JsonValue = None
+    has_data: bool = False
+    undo: UndoInfo | None = None
+    pending: PushedPending | None = None
+    standing: StandingChange | None = None
+    details: FrozenJsonObject | None = None
+    state_changed: bool = False
+    taint: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a call would do, as its provider says: resources touched, text to read, structured impact."""
+
+    would_affect: tuple[str, ...] = ()
+    preview: str = ""
+    estimated_impact: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """A dry run's answer. `state_token` identifies the state that was previewed (PREV-5)."""
+
+    preview: Preview = Preview()
+    state_token: str = ""
+    label: str = ""
+    details: FrozenJsonObject | None = None
+    is_error: bool = False
+    tool_error: bool = False
+    error_message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What is sent to a provider. `input` is the exact bytes; `deadline_s` the seconds it may take."""
+
+    session_id: str
+    call_id: str
+    tool: str
+    input: bytes
+    deadline_s: float
+    workdir: str = ""
+    labels: FrozenJsonObject = field(default_factory=dict)
+    pending_id: str = ""
+    state_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """How a pending action that a provider pushed is resolved (PREV-3, PREV-8, PREV-12)."""
+
+    session_id: str
+    call_id: str
+    token: str
+    source_tool: str
+    reason: str
+    deadline_s: float
+    pending_id: str = ""
+    standing: bool = False
+    extra: FrozenJsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressEvent:
+    """How far a tool has come. `total` is `None` when it is not known."""
+
+    progress: float
+    message: str = ""
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputEvent:
+    """Output while a tool runs."""
+
+    text: str
+    stderr: bool = False
+
+
+ToolEvent = ProgressEvent | OutputEvent
