@@ -1,0 +1,306 @@
+"""What the pipeline needs of the durable state: protocols, the records they speak in, and how they fail."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from interlock_gateway.core.call import CallResult, CallState, CallStatus
+from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.pending import PendingAction, PendingState
+from interlock_gateway.core.session import Session
+
+# Every method answers without blocking the event loop, and what writes answers once it is on disk. Any of them raises
+# `StateUnavailableError` or `StateOverloadedError`; then nothing of that call was kept, as far as can be known.
+# A write goes on when its caller is cancelled: only the waiting stops. Whoever claims (`begin_call`, `claim_pending`)
+# therefore shields the claim and gives it back, or leaves it to `recover`.
+
+
+class StateError(Exception):
+    """What is asked of the state store cannot be done.
+
+    StateError
+    ├── StateUnavailableError   the database cannot be read or written now
+    ├── StateOverloadedError    too much is waiting already; ask again later
+    ├── StateConflictError      an id is taken, or what the record refers to (its session) is not there
+    ├── UnknownRecordError      there is no record with that id
+    └── StoredFormatError       a stored document was written in a format this version does not know
+
+    A transition that the tables in `core/` do not hold raises `core.machine.UnknownTransitionError`.
+    """
+
+
+class StateUnavailableError(StateError):
+    """The database cannot be read or written now: disk full, locked, gone, or an I/O error."""
+
+
+class StateOverloadedError(StateError):
+    """More is waiting than the store takes on; nothing was done, and it may be asked again later."""
+
+
+class StateConflictError(StateError):
+    """An id is taken, or what the record refers to (its session) is not there."""
+
+
+class UnknownRecordError(StateError):
+    """There is no record with that id."""
+
+
+class StoredFormatError(StateError):
+    """A stored document was written in a format this version does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """What is kept of a call so that its id runs once (PIPE-10). `updated_at` is Unix seconds.
+
+    `request_digest` is the caller's digest of all that makes two requests the same. `result` is a `CallResult` as
+    `CallStore.encode_result` gives it; it and `status` are `None` until there is one.
+    """
+
+    session_id: str
+    call_id: str
+    request_digest: str
+    state: CallState
+    updated_at: float
+    status: CallStatus | None = None
+    result: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BeginOutcome:
+    """Either `operation`: the call is this caller's to dispatch; or `existing`: its id was used before."""
+
+    operation: Operation | None = None
+    existing: CallRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReport:
+    """What a start found unfinished and now calls unknown: `operations` (PIPE-9) and `pending` (PREV-14)."""
+
+    operations: tuple[Operation, ...] = ()
+    pending: tuple[PendingAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StandingHandler:
+    """A provider that answers `resolve` while nothing is pending (PREV-12); `token` is its own handle."""
+
+    provider: str
+    token: str
+    label: str
+    has_reject: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Who confirmed what a provider declares, when, and the table that was shown (TOOL-3). `at` is Unix seconds."""
+
+    provider: str
+    definitions_sha256: str
+    by: str
+    at: float
+    shown_json: str
+
+
+class SessionStore(Protocol):
+    """Sessions, and the facts known about them."""
+
+    async def get_session(self, session_id: str) -> Session | None:
+        """The session, open or closed."""
+        ...
+
+    async def ensure_session(self, session: Session) -> Session:
+        """Keep `session` unless there is one with its id; the kept one, whose owner never changes."""
+        ...
+
+    async def close_session(self, session_id: str, now: float) -> Session | None:
+        """Close it; one that is closed keeps its time. `None` when there is none."""
+        ...
+
+    async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
+        """At most `limit` sessions, first opened first, from behind the session `after`."""
+        ...
+
+    async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:
+        """Keep one JSON document for each session id, in place of its earlier one."""
+        ...
+
+    async def load_session_facts(self, session_id: str) -> bytes | None:
+        """The document kept last."""
+        ...
+
+
+class CallStore(Protocol):
+    """Call ids that ran (PIPE-10), each in one transaction with the journal (PIPE-9)."""
+
+    def encode_result(self, result: CallResult) -> bytes:
+        """`result` as it is kept in a record."""
+        ...
+
+    def decode_result(self, document: bytes) -> CallResult:
+        """The result that `encode_result` was given; raises `StoredFormatError`."""
+        ...
+
+    async def find_call(self, session_id: str, call_id: str) -> CallRecord | None:
+        """What is kept of the call."""
+        ...
+
+    async def begin_call(self, record: CallRecord, operation: Operation) -> BeginOutcome:
+        """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
+
+        `record` must be `dispatching` and `operation` `intended`; the operation comes back with its sequence.
+        """
+        ...
+
+    async def finish_call(
+        self,
+        session_id: str,
+        call_id: str,
+        operation_id: str,
+        call_state: CallState,
+        operation_state: OperationState,
+        *,
+        now: float,
+        result: bytes | None = None,
+        undo: UndoInfo | None = None,
+        error: str = "",
+    ) -> None:
+        """Write how the call ended into its record and the journal, both or neither."""
+        ...
+
+    async def record_outcome(self, record: CallRecord) -> CallRecord:
+        """Keep a call that ended without dispatch, unless its id was used before; the kept record."""
+        ...
+
+
+class Journal(Protocol):
+    """Operations: what ran and changed something (PIPE-9)."""
+
+    async def list_operations(self, session_id: str, limit: int, after_sequence: int = 0) -> tuple[Operation, ...]:
+        """At most `limit` of the session's operations, oldest first, from behind `after_sequence`."""
+        ...
+
+    async def get_operation(self, operation_id: str) -> Operation | None:
+        """The operation."""
+        ...
+
+    async def move_operation(self, operation_id: str, target: OperationState, now: float, error: str = "") -> Operation:
+        """Take the operation to `target`; one of many callers that try the same step succeeds.
+
+        Raises `UnknownTransitionError` when it cannot go there from where it is, and `UnknownRecordError`.
+        """
+        ...
+
+    async def recover(self, now: float) -> RecoveryReport:
+        """At start: what this replica left unfinished becomes unknown, and is never run again by itself."""
+        ...
+
+
+class PendingStore(Protocol):
+    """The stack of pending actions of each session (PREV-2, PREV-13). Those past `expires_at` count as gone."""
+
+    async def push_pending(self, action: PendingAction) -> PendingAction:
+        """Put `action` on top of its session's stack; it comes back with its sequence."""
+        ...
+
+    async def replace_pending(self, old_id: str, new: PendingAction) -> PendingAction:
+        """Put `new` in the place of an action that is pending or being applied; the old one is discarded (PREV-5)."""
+        ...
+
+    async def list_pending(self, session_id: str, now: float) -> tuple[PendingAction, ...]:
+        """Those that are pending, top first."""
+        ...
+
+    async def top_pending(self, session_id: str, now: float) -> PendingAction | None:
+        """The pending one that `resolve` acts on."""
+        ...
+
+    async def count_pending(self, session_id: str, now: float) -> int:
+        """How many are pending."""
+        ...
+
+    async def unknown_pending(self, session_id: str) -> tuple[PendingAction, ...]:
+        """Those of which nobody knows whether they were applied, latest first (PREV-14)."""
+        ...
+
+    async def claim_pending(self, pending_id: str, claimant: str, now: float) -> PendingAction | None:
+        """Take a pending action to be applied; of many claimants one gets it, the others `None`.
+
+        Also `None`: it is past its expiry, or not the top: another is pending, or being applied, above it.
+        """
+        ...
+
+    async def release_pending(self, pending_id: str, now: float) -> PendingAction:
+        """Being applied → pending, on top again (PREV-7)."""
+        ...
+
+    async def finish_pending(self, pending_id: str, state: PendingState, now: float, reason: str) -> PendingAction:
+        """Being applied → `state`: applied or unknown."""
+        ...
+
+    async def settle_unknown(self, pending_id: str, now: float, *, applied: bool) -> PendingAction:
+        """Somebody said what happened: unknown → applied or discarded (PREV-14)."""
+        ...
+
+    async def discard_pending(self, pending_id: str, now: float, reason: str) -> PendingAction | None:
+        """Pending → discarded; `None` when it is not pending any more. Of many callers one gets it."""
+        ...
+
+    async def discard_session_pending(self, session_id: str, reason: str, now: float) -> tuple[PendingAction, ...]:
+        """Discard every pending action of the session."""
+        ...
+
+    async def expire_pending(self, now: float) -> tuple[PendingAction, ...]:
+        """Every pending action past its expiry → expired, with reason `expired` (PREV-13)."""
+        ...
+
+
+class HandlerStore(Protocol):
+    """The standing handler of each session (PREV-12)."""
+
+    async def set_handler(self, session_id: str, handler: StandingHandler) -> None:
+        """Keep `handler` in place of the session's earlier one."""
+        ...
+
+    async def get_handler(self, session_id: str) -> StandingHandler | None:
+        """The session's handler."""
+        ...
+
+    async def clear_handler(self, session_id: str) -> None:
+        """Forget it; without one, nothing happens."""
+        ...
+
+
+class StateStore(Protocol):
+    """All that outlives the process."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the last write reached the disk; readiness follows it."""
+        ...
+
+    @property
+    def sessions(self) -> SessionStore:
+        """Sessions and their facts."""
+        ...
+
+    @property
+    def calls(self) -> CallStore:
+        """Call ids and their outcomes."""
+        ...
+
+    @property
+    def journal(self) -> Journal:
+        """Operations."""
+        ...
+
+    @property
+    def pending(self) -> PendingStore:
+        """Pending actions."""
+        ...
+
+    @property
+    def handlers(self) -> HandlerStore:
+        """Standing handlers."""
+        ...
