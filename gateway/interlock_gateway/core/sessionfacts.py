@@ -1,0 +1,99 @@
+"""What policy knows of a session's past: counters, previous tools, taints (policy.md, Input)."""
+
+import json
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import cast
+
+from interlock_gateway.core.jsonvalue import JsonObject
+
+PREVIOUS_KEPT = 50
+_VERSION = 1
+
+
+@dataclass(slots=True)
+class SessionFacts:
+    """Counts of one session, changed in place by the calls that end in it.
+
+    `outcomes` counts (tool, effect, status); `previous` holds the last 50 calls that ran, each as encoded JSON.
+    """
+
+    calls: int = 0
+    destructive_calls: int = 0
+    denials: Counter[str] = field(default_factory=Counter)
+    calls_by_tool: Counter[str] = field(default_factory=Counter)
+    calls_by_status: Counter[str] = field(default_factory=Counter)
+    destructive_outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    previews: Counter[str] = field(default_factory=Counter)
+    previous: deque[str] = field(default_factory=lambda: deque(maxlen=PREVIOUS_KEPT))
+    taints: set[str] = field(default_factory=set)
+
+    def count_call(self, tool: str, *, destructive: bool, status: str) -> None:
+        """Count one finished call, whatever came of it."""
+        self.calls += 1
+        self.calls_by_tool[tool] += 1
+        self.calls_by_status[status] += 1
+        if destructive:
+            self.destructive_calls += 1
+            self.destructive_outcomes[tool, status] += 1
+
+    def count_denial(self, code: str) -> None:
+        """Count one denial by its first reason's code."""
+        self.denials[code] += 1
+
+    def remember(self, tool: str, effect: str, labels: JsonObject) -> None:
+        """Add a call that ran to the previous ones."""
+        self.previous.append(json.dumps({"tool": tool, "effect": effect, "labels": labels}))
+
+    def policy_part(self, *, pending: int, mode: str) -> str:
+        """The counters, previous calls, taints and pending count as the inside of a JSON object."""
+        counters = json.dumps(
+            {
+                "calls": self.calls,
+                "destructive_calls": self.destructive_calls,
+                "denials": self.denials,
+                "calls_by_tool": self.calls_by_tool,
+            }
+        )
+        previous = ",".join(self.previous)
+        taints = json.dumps(sorted(self.taints)) if self.taints else "[]"
+        return (
+            f'"counters":{counters},"previous":[{previous}],"taints":{taints},'
+            f'"pending":{{"count":{pending},"mode":"{mode}"}}'
+        )
+
+    def to_json(self) -> bytes:
+        """All of it, for keeping."""
+        document = {
+            "version": _VERSION,
+            "calls": self.calls,
+            "destructive_calls": self.destructive_calls,
+            "denials": self.denials,
+            "calls_by_tool": self.calls_by_tool,
+            "calls_by_status": self.calls_by_status,
+            "destructive_outcomes": [[*key, count] for key, count in self.destructive_outcomes.items()],
+            "previews": self.previews,
+            "previous": list(self.previous),
+            "taints": sorted(self.taints),
+        }
+        return json.dumps(document).encode()
+
+    @classmethod
+    def from_json(cls, raw: bytes) -> "SessionFacts":
+        """What `to_json` wrote. Raises `ValueError` for anything else."""
+        kept = cast("dict[str, object]", json.loads(raw))
+        if kept.get("version") != _VERSION:
+            raise ValueError("session facts are of an unknown version")
+        facts = cls(
+            calls=cast("int", kept["calls"]),
+            destructive_calls=cast("int", kept["destructive_calls"]),
+            denials=Counter(cast("dict[str, int]", kept["denials"])),
+            calls_by_tool=Counter(cast("dict[str, int]", kept["calls_by_tool"])),
+            calls_by_status=Counter(cast("dict[str, int]", kept["calls_by_status"])),
+            previews=Counter(cast("dict[str, int]", kept["previews"])),
+            taints=set(cast("list[str]", kept["taints"])),
+        )
+        for tool, status, count in cast("list[tuple[str, str, int]]", kept["destructive_outcomes"]):
+            facts.destructive_outcomes[tool, status] = count
+        facts.previous.extend(cast("list[str]", kept["previous"]))
+        return facts

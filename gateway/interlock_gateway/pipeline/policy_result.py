@@ -1,0 +1,113 @@
+"""Reads what policy answered (policy.md, Decision); anything but a well-formed decision is an error with a code."""
+
+import json
+import math
+from typing import cast
+
+from interlock_gateway.core.decision import (
+    NO_OBLIGATIONS,
+    Decision,
+    DecisionError,
+    GatewayErrorCode,
+    Obligations,
+    Reason,
+    Verdict,
+)
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+
+_KNOWN = frozenset({"verdict", "reasons", "obligations", "notes"})
+_KNOWN_OBLIGATIONS = frozenset(Obligations.__dataclass_fields__) - {"set_fields"} | {"set"}
+_MAX_SECONDS = 30 * 86_400.0
+
+
+def read_decision(raw: bytes, *, decision_id: str, revision: str, profile: str) -> Decision:
+    """The decision in `raw`. Raises `DecisionError` with `policy_malformed` for anything that is not exactly one."""
+    try:
+        document = json.loads(raw)
+    except ValueError:
+        raise _malformed("the policy's answer is not JSON") from None
+    if not isinstance(document, dict) or not document.keys() <= _KNOWN:
+        raise _malformed("the policy's answer is not a decision object")
+    try:
+        verdict = Verdict(document.get("verdict"))
+    except ValueError:
+        raise _malformed("the policy's answer has no known verdict") from None
+    return Decision(
+        decision_id=decision_id,
+        verdict=verdict,
+        reasons=tuple(_reason(item) for item in _list(document.get("reasons", []), "reasons")),
+        obligations=_obligations(document.get("obligations")),
+        notes=_strings(document.get("notes", []), "notes"),
+        policy_revision=revision,
+        profile=profile,
+    )
+
+
+def _malformed(message: str) -> DecisionError:
+    return DecisionError(GatewayErrorCode.POLICY_MALFORMED, message)
+
+
+def _list(value: JsonValue, name: str) -> list[JsonValue]:
+    if not isinstance(value, list):
+        raise _malformed(f"the decision's {name} is not a list")
+    return value
+
+
+def _strings(value: JsonValue, name: str) -> tuple[str, ...]:
+    items = _list(value, name)
+    if not all(isinstance(item, str) for item in items):
+        raise _malformed(f"the decision's {name} holds something that is not a string")
+    return tuple(cast("list[str]", items))
+
+
+def _reason(value: JsonValue) -> Reason:
+    if not isinstance(value, dict):
+        raise _malformed("a reason of the decision is not an object")
+    parts = [value.get(name, "") for name in ("code", "message", "rule")]
+    if not all(isinstance(part, str) for part in parts) or not parts[0]:
+        raise _malformed("a reason of the decision lacks its code, or holds something that is not a string")
+    return Reason(*cast("list[str]", parts))
+
+
+def _obligations(value: JsonValue) -> Obligations:
+    if value is None or value == {}:
+        return NO_OBLIGATIONS
+    if not isinstance(value, dict) or not value.keys() <= _KNOWN_OBLIGATIONS:
+        raise _malformed("the decision asks for an obligation that the gateway does not know")
+    return Obligations(
+        strip=_strings(value.get("strip", []), "strip"),
+        set_fields=_object(value.get("set", {}), "set"),
+        max_result_bytes=_whole(value, "max_result_bytes"),
+        timeout_s=_seconds(value, "timeout_s"),
+        redact=_strings(value.get("redact", []), "redact"),
+        approvers=_strings(value.get("approvers", []), "approvers"),
+        quorum=_whole(value, "quorum"),
+        expires_s=_seconds(value, "expires_s"),
+        taint=_strings(value.get("taint", []), "taint"),
+    )
+
+
+def _object(value: JsonValue, name: str) -> JsonObject:
+    if not isinstance(value, dict):
+        raise _malformed(f"the decision's {name} is not an object")
+    return value
+
+
+def _whole(document: JsonObject, name: str) -> int | None:
+    value = document.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _malformed(f"the decision's {name} is not a whole number of at least 1")
+    return value
+
+
+def _seconds(document: JsonObject, name: str) -> float | None:
+    value = document.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise _malformed(f"the decision's {name} is not a number of seconds")
+    if not 0 < value <= _MAX_SECONDS:
+        raise _malformed(f"the decision's {name} is out of range")
+    return float(value)

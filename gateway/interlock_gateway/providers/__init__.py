@@ -1,0 +1,1 @@
+"""How tools are reached: one port, and the processes behind it."""

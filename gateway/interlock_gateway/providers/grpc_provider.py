@@ -1,0 +1,187 @@
+"""A provider reached over gRPC: one channel, kept open; errors mapped to three kinds in one place (PIPE-7)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+import grpc.aio
+from interlock.v1 import provider_pb2, tool_provider_service_pb2_grpc
+from interlock.v1 import tool_provider_service_pb2 as service_pb2
+
+from interlock_gateway.core.operation import UndoInfo
+from interlock_gateway.core.outcome import (
+    DryRun,
+    Invocation,
+    OutputEvent,
+    Preview,
+    ProgressEvent,
+    Resolution,
+    ToolOutcome,
+)
+from interlock_gateway.core.tool import ToolDefinition
+from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
+from interlock_gateway.providers.port import EventSink, ignore_events
+from interlock_gateway.providers.wire import (
+    definition_from_wire,
+    invocation_to_wire,
+    json_object,
+    json_value,
+    outcome_from_wire,
+    outcome_to_wire,
+    resolution_to_wire,
+    undo_from_wire,
+)
+
+CONNECT_S = 2.0
+"""How long a call waits for a connection that is being made before the provider counts as down."""
+
+# The provider itself answered with one of these: it refused or failed, and says so.
+_ANSWERED = frozenset(
+    {
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.UNIMPLEMENTED,
+        grpc.StatusCode.UNAUTHENTICATED,
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+    }
+)
+
+
+class GrpcProvider:
+    """The gateway's side of `ToolProviderService`."""
+
+    def __init__(self, name: str, address: str, *, token: str, max_message_bytes: int) -> None:
+        self.name = name
+        self.address = address
+        self._metadata = (("authorization", f"Bearer {token}"),) if token else None
+        self._channel = grpc.aio.insecure_channel(
+            address,
+            options=(
+                ("grpc.max_receive_message_length", max_message_bytes),
+                ("grpc.max_send_message_length", max_message_bytes),
+                ("grpc.initial_reconnect_backoff_ms", 100),
+                ("grpc.min_reconnect_backoff_ms", 100),
+                ("grpc.max_reconnect_backoff_ms", 5_000),
+                ("grpc.enable_retries", 0),  # a retry below us could run a call twice
+                ("grpc.use_local_subchannel_pool", 1),
+            ),
+        )
+        self._stub = tool_provider_service_pb2_grpc.ToolProviderServiceStub(self._channel)
+
+    async def close(self) -> None:
+        """Close the channel; calls in flight end as unknown."""
+        await self._channel.close()
+
+    def connected(self) -> bool:
+        """Whether the connection is up now."""
+        return self._channel.get_state() is grpc.ChannelConnectivity.READY
+
+    async def wait_for_change(self) -> bool:
+        """Wait until the connection's state is another one; whether it is up then."""
+        before = self._channel.get_state(try_to_connect=True)
+        await self._channel.wait_for_state_change(before)
+        return self.connected()
+
+    async def describe(self, timeout_s: float) -> tuple[str, tuple[ToolDefinition, ...]]:
+        """The provider's version and tools."""
+        answer = await self._unary(self._stub.Describe, service_pb2.DescribeRequest(), timeout_s)
+        return answer.version, tuple(definition_from_wire(tool) for tool in answer.tools)
+
+    async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
+        """Run the tool; progress and output go to `on_event` as they come."""
+        await self._ready(invocation.deadline_s)
+        call = self._stub.Execute(
+            _execute_request(invocation), timeout=invocation.deadline_s, metadata=self._metadata
+        )
+        try:
+            result = await _read_result(call, on_event)
+        except grpc.aio.AioRpcError as error:
+            raise self._mapped(error) from None
+        return outcome_from_wire(result, self.name)
+
+    async def dry_run(self, invocation: Invocation) -> DryRun:
+        """Say what the call would do."""
+        request = service_pb2.DryRunRequest(invocation=invocation_to_wire(invocation))
+        answer = await self._unary(self._stub.DryRun, request, invocation.deadline_s)
+        impact = json_value(answer.estimated_impact, "estimated_impact") if answer.estimated_impact else None
+        return DryRun(
+            preview=Preview(tuple(answer.would_affect), answer.preview, impact),
+            state_token=answer.state_token,
+            label=answer.label,
+            details=json_object(answer.details, "details"),
+            is_error=answer.is_error,
+            tool_error=answer.tool_error,
+            error_message=answer.error_message,
+        )
+
+    async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
+        """Say how what just ran would be undone."""
+        request = service_pb2.GenerateUndoRequest(
+            invocation=invocation_to_wire(invocation), result=outcome_to_wire(outcome)
+        )
+        answer = await self._unary(self._stub.GenerateUndo, request, invocation.deadline_s)
+        return undo_from_wire(answer.undo) if answer.HasField("undo") else None
+
+    async def apply_pending(self, resolution: Resolution) -> ToolOutcome:
+        """Apply an action the provider pushed."""
+        request = service_pb2.ApplyPendingRequest(resolution=resolution_to_wire(resolution))
+        answer = await self._unary(self._stub.ApplyPending, request, resolution.deadline_s)
+        return outcome_from_wire(answer.result, self.name)
+
+    async def reject_pending(self, resolution: Resolution) -> ToolOutcome | None:
+        """Discard an action the provider pushed."""
+        request = service_pb2.RejectPendingRequest(resolution=resolution_to_wire(resolution))
+        answer = await self._unary(self._stub.RejectPending, request, resolution.deadline_s)
+        return outcome_from_wire(answer.result, self.name) if answer.HasField("result") else None
+
+    async def _unary(self, rpc: Callable[..., Awaitable[Any]], request: object, timeout_s: float) -> Any:
+        await self._ready(timeout_s)
+        try:
+            return await rpc(request, timeout=timeout_s, metadata=self._metadata)
+        except grpc.aio.AioRpcError as error:
+            raise self._mapped(error) from None
+
+    async def _ready(self, deadline_s: float) -> None:
+        if self.connected():
+            return
+        try:
+            async with asyncio.timeout(min(CONNECT_S, deadline_s)):
+                await self._channel.channel_ready()
+        except TimeoutError:
+            raise ProviderDownError(f"provider {self.name} cannot be reached") from None
+
+    def _mapped(self, error: grpc.aio.AioRpcError) -> ProviderError:
+        code = error.code()
+        if code in _ANSWERED:
+            return ProviderFailedError(f"provider {self.name} refused: {code.name}: {error.details()}")
+        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+            return OutcomeUnknownError(f"provider {self.name} did not answer in time")
+        return OutcomeUnknownError(f"provider {self.name} was lost while the call ran ({code.name})")
+
+
+def _execute_request(invocation: Invocation) -> service_pb2.ExecuteRequest:
+    request = service_pb2.ExecuteRequest(invocation=invocation_to_wire(invocation))
+    if invocation.pending_id:
+        request.apply.pending_id = invocation.pending_id
+        request.apply.state_token = invocation.state_token
+    return request
+
+
+async def _read_result(call: Any, on_event: EventSink) -> provider_pb2.ToolResult:
+    result: provider_pb2.ToolResult | None = None
+    async for event in call:
+        kind = event.WhichOneof("event")
+        if kind == "result":
+            result = event.result
+        elif kind == "progress":
+            progress = event.progress
+            total = progress.total if progress.HasField("total") else None
+            on_event(ProgressEvent(progress.progress, progress.message, total))
+        elif kind == "output":
+            on_event(OutputEvent(event.output.text, stderr=event.output.stream == 2))  # noqa: PLR2004 - STDERR
+    if result is None:
+        raise OutcomeUnknownError("the provider ended the call without a result")
+    return result

@@ -1,0 +1,66 @@
+"""One session in memory: its record, its facts, its turnstile, and the outcomes it may be asked for again."""
+
+import asyncio
+import json
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from interlock_gateway.core.call import CallResult
+from interlock_gateway.core.session import Session
+from interlock_gateway.core.sessionfacts import SessionFacts
+from interlock_gateway.sessions.turnstile import Turnstile
+
+REMEMBERED_CALLS = 64
+"""How many finished calls of a session are answered again from memory; changing ones are answered from the database."""
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedCall:
+    """A finished call: what was asked, by digest, and what was answered."""
+
+    request_digest: str
+    result: CallResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCall:
+    """A call under way: what was asked, by digest, and the answer to come."""
+
+    request_digest: str
+    answer: "asyncio.Future[CallResult]"
+
+
+@dataclass(slots=True)
+class LiveSession:
+    """A session that calls are made in. `pending_count` follows the durable stack of pending actions."""
+
+    session: Session
+    facts: SessionFacts
+    pending_count: int = 0
+    unknown_count: int = 0
+    turnstile: Turnstile = field(default_factory=Turnstile)
+    running: dict[str, RunningCall] = field(default_factory=dict)
+    remembered: OrderedDict[str, RememberedCall] = field(default_factory=OrderedDict)
+    dirty: bool = False
+    head_json: str = ""
+
+    def __post_init__(self) -> None:
+        record = self.session
+        head = {"id": record.session_id, "intent": record.intent, "labels": dict(record.labels)}
+        self.head_json = json.dumps(head)[:-1]
+
+    @property
+    def idle(self) -> bool:
+        """Whether it can be dropped from memory without losing anything."""
+        return not self.dirty and not self.running and self.turnstile.idle
+
+    def remember(self, call_id: str, request_digest: str, result: CallResult) -> None:
+        """Keep a finished call's answer for a repeated call id, forgetting the oldest."""
+        self.remembered[call_id] = RememberedCall(request_digest, result)
+        while len(self.remembered) > REMEMBERED_CALLS:
+            self.remembered.popitem(last=False)
+
+    def policy_json(self, now: float, mode: str) -> str:
+        """The policy input's `session` part."""
+        age = max(0.0, now - self.session.opened_at)
+        return f'{self.head_json},"age_s":{age:.3f},{self.facts.policy_part(pending=self.pending_count, mode=mode)}}}'
