@@ -1,0 +1,295 @@
+"""Serving a provider over gRPC."""
+
+import asyncio
+import contextlib
+import hmac
+import os
+import signal
+import stat
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import grpc
+import grpc.aio
+
+from interlock.provider._context import Event
+from interlock.provider._provider import Caller, RequestFailed, ToolProvider
+from interlock.provider._tool import Tool
+from interlock.v1 import tool_provider_service_pb2 as rpc
+
+# The stubs' classes take type arguments that the real ones do not.
+MethodHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+SERVICE = "interlock.v1.ToolProviderService"
+_HEALTH = "grpc.health.v1.Health"
+_SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}
+MAX_MESSAGE_BYTES = 32 * 1024 * 1024
+MAX_WAITING_EVENTS = 256
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.so_reuseport", 0),  # a second server on a taken port has to fail
+)
+
+
+class Outlet:
+    """The events of one running call on their way out, in order, before its result.
+
+    Nothing is made until a handler says something. When the caller reads slowly, the oldest events are dropped, which
+    OutputChunk allows.
+    """
+
+    __slots__ = ("_closed", "_loop", "_pump", "_thread", "_waiting", "_write")
+
+    def __init__(self, write: Callable[[Event], Awaitable[Any]]) -> None:
+        self._write = write
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._waiting: deque[Event] = deque(maxlen=MAX_WAITING_EVENTS)
+        self._pump: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def send(self, event: Event) -> None:
+        """Take an event, from any thread."""
+        if threading.get_ident() == self._thread:
+            self._take(event)
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._take, event)
+
+    async def finish(self) -> None:
+        """Let everything out that was taken; nothing is taken afterwards."""
+        self._closed = True
+        if self._pump is not None:
+            await self._pump
+
+    def drop(self) -> None:
+        """Forget what waits; the caller has gone."""
+        self._closed = True
+        if self._pump is not None:
+            self._pump.cancel()
+
+    def _take(self, event: Event) -> None:
+        if self._closed:
+            return
+        self._waiting.append(event)
+        if self._pump is None or self._pump.done():
+            self._pump = self._loop.create_task(self._drain())
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            await self._write(self._waiting.popleft())
+
+
+class ToolServer:
+    """Serves tools on an address: `unix:/path` (mode 0600), or `host:port`, where port 0 takes a free one.
+
+    With `token`, callers without `authorization: Bearer TOKEN` are refused. Use it as an async context manager, or
+    `start` and `stop` it.
+
+    >>> import asyncio
+    >>> from interlock.provider import tool
+    >>> @tool(read_only=True)
+    ... def ping() -> str:
+    ...     "Answer."
+    ...     return "pong"
+    >>> async def main() -> str:
+    ...     async with ToolServer([ping], "127.0.0.1:0") as server:
+    ...         return server.address
+    >>> asyncio.run(main()).startswith("127.0.0.1:")
+    True
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Tool[..., Any]] | ToolProvider,
+        address: str,
+        *,
+        name: str = "",
+        version: str = "",
+        token: str | None = None,
+        credentials: grpc.ServerCredentials | None = None,
+    ) -> None:
+        self.provider = tools if isinstance(tools, ToolProvider) else ToolProvider(tools, name=name, version=version)
+        self.address = address
+        self._token = token
+        self._credentials = credentials
+        self._server: grpc.aio.Server | None = None
+
+    async def start(self) -> str:
+        """Bind and serve; the address it can be reached at.
+
+        Raises OSError when the address cannot be bound.
+        """
+        server = grpc.aio.server(options=_OPTIONS)
+        server.add_generic_rpc_handlers((_Methods(self.provider, self._token),))
+        with _private_socket(self.address):
+            try:
+                port = self._bind(server)
+            except RuntimeError as error:
+                raise OSError(f"cannot listen on {self.address}") from error
+        if not self.address.startswith("unix:"):
+            self.address = f"{self.address.rpartition(':')[0]}:{port}"
+        await server.start()
+        self._server = server
+        return self.address
+
+    async def stop(self, grace: float = 5.0) -> None:
+        """Stop taking calls, give those running `grace` seconds, then cancel them."""
+        if self._server is not None:
+            await self._server.stop(grace)
+            self._server = None
+        self.provider.close()
+
+    async def wait(self) -> None:
+        """Wait until the server has stopped."""
+        if self._server is not None:
+            await self._server.wait_for_termination()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop(0.0 if kind else 5.0)
+
+    def _bind(self, server: grpc.aio.Server) -> int:
+        if self._credentials is not None:
+            return server.add_secure_port(self.address, self._credentials)
+        return server.add_insecure_port(self.address)
+
+
+def serve_tools(
+    tools: Iterable[Tool[..., Any]] | ToolProvider,
+    address: str,
+    *,
+    name: str = "",
+    version: str = "",
+    token: str | None = None,
+    credentials: grpc.ServerCredentials | None = None,
+) -> None:
+    """Serve tools until SIGINT or SIGTERM; calls that run then have 5 seconds. See `ToolServer` for the arguments."""
+
+    async def run() -> None:
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for one in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(one, stopped.set)
+        async with ToolServer(tools, address, name=name, version=version, token=token, credentials=credentials):
+            await stopped.wait()
+
+    asyncio.run(run())
+
+
+@contextlib.contextmanager
+def _private_socket(address: str) -> Iterator[None]:
+    """While a Unix socket is bound, nobody else may open what is created."""
+    if not address.startswith("unix:"):
+        yield
+        return
+    path = Path(address.removeprefix("unix:").removeprefix("//"))
+    if path.exists() and not stat.S_ISSOCK(path.stat().st_mode):
+        raise OSError(f"cannot listen on {address}: it is there and is no socket")
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+class _Methods(grpc.GenericRpcHandler):
+    """Finds a method's handler, or the refusal of a caller without the token."""
+
+    def __init__(self, provider: ToolProvider, token: str | None) -> None:
+        self._expected = None if token is None else f"Bearer {token}".encode()
+        self._handlers = _handlers(provider)
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> "MethodHandler | None":
+        """The handler of a method; None for a method that is not here."""
+        handler = self._handlers.get(handler_call_details.method)
+        if self._expected is None or handler is None or handler_call_details.method.startswith(f"/{_HEALTH}/"):
+            return handler
+        given = [value for key, value in handler_call_details.invocation_metadata if key == "authorization"]
+        sent = given[0] if len(given) == 1 else b""
+        if hmac.compare_digest(sent.encode() if isinstance(sent, str) else sent, self._expected):
+            return handler
+        return _REFUSAL_STREAM if handler.response_streaming else _REFUSAL
+
+
+async def _refuse(_request: Any, context: Context) -> None:
+    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this provider needs a bearer token")
+
+
+_REFUSAL: MethodHandler = grpc.unary_unary_rpc_method_handler(_refuse)
+_REFUSAL_STREAM: MethodHandler = grpc.unary_stream_rpc_method_handler(_refuse)
+
+
+def _handlers(provider: ToolProvider) -> dict[str, MethodHandler]:
+    unary: tuple[tuple[str, Any, Callable[[Any, Caller], Awaitable[Any]]], ...] = (
+        ("DryRun", rpc.DryRunRequest, provider.dry_run),
+        ("GenerateUndo", rpc.GenerateUndoRequest, provider.generate_undo),
+        ("ApplyPending", rpc.ApplyPendingRequest, provider.apply_pending),
+        ("RejectPending", rpc.RejectPendingRequest, provider.reject_pending),
+        ("RenderCall", rpc.RenderCallRequest, provider.render_call),
+        ("RenderResult", rpc.RenderResultRequest, provider.render_result),
+    )
+    found = {f"/{SERVICE}/{name}": _unary(request, method) for name, request, method in unary}
+
+    async def describe(_request: rpc.DescribeRequest, _caller: Caller) -> rpc.DescribeResponse:
+        return provider.describe()
+
+    found[f"/{SERVICE}/Describe"] = _unary(rpc.DescribeRequest, describe)
+    found[f"/{SERVICE}/Execute"] = _execute(provider)
+    found[f"/{_HEALTH}/Check"] = grpc.unary_unary_rpc_method_handler(_healthy)
+    return found
+
+
+async def _healthy(_request: bytes, _context: Context) -> bytes:
+    return _SERVING
+
+
+def _deadline(context: Context) -> float | None:
+    left = context.time_remaining()
+    return None if left is None else time.monotonic() + left
+
+
+def _unary(request: Any, method: Callable[[Any, Caller], Awaitable[Any]]) -> MethodHandler:
+    async def handle(asked: Any, context: Context) -> Any:
+        try:
+            return await method(asked, Caller(deadline=_deadline(context)))
+        except RequestFailed as error:
+            await context.abort(error.code, error.message)
+
+    return grpc.unary_unary_rpc_method_handler(
+        handle, request_deserializer=request.FromString, response_serializer=_serialize
+    )
+
+
+def _execute(provider: ToolProvider) -> MethodHandler:
+    async def handle(request: rpc.ExecuteRequest, context: Context) -> AsyncIterator[Event]:
+        outlet = Outlet(context.write)
+        try:
+            response = await provider.execute(request, Caller(outlet.send, _deadline(context)))
+            await outlet.finish()
+        except RequestFailed as error:
+            await context.abort(error.code, error.message)
+        except asyncio.CancelledError:
+            outlet.drop()
+            raise
+        yield response
+
+    return grpc.unary_stream_rpc_method_handler(
+        handle, request_deserializer=rpc.ExecuteRequest.FromString, response_serializer=_serialize
+    )
+
+
+def _serialize(message: Any) -> bytes:
+    return bytes(message.SerializeToString())
