@@ -1,4 +1,4 @@
-"""What a provider answers: a tool's result, a dry run, a pending action it pushes (contract.md, ToolProviderService)."""
+"""What a provider answers: a result, a dry run, a pending action it pushes (contract.md, ToolProviderService)."""
 
 from dataclasses import dataclass, field
 
@@ -128,4 +128,11 @@ class OutputEvent:
     stderr: bool = False
 
 
-ToolEvent = ProgressEvent | OutputEvent
+@dataclass(frozen=True, slots=True)
+class WaitingEvent:
+    """The call waits for its turn in its session; `calls_ahead` were there before it (PIPE-8)."""
+
+    calls_ahead: int
+
+
+ToolEvent = ProgressEvent | OutputEvent | WaitingEvent
