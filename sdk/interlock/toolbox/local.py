@@ -1,0 +1,28 @@
+"""Operations on this machine."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from interlock.toolbox.local_files import LocalFiles
+from interlock.toolbox.local_shell import LocalShell, allowed_environment
+from interlock.toolbox.local_vault import LocalVault
+from interlock.toolbox.operations import Operations
+
+
+def local_operations(
+    roots: Sequence[Path],
+    state_dir: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    keep_environment: Sequence[str] = (),
+) -> Operations:
+    """Files beneath the roots, a vault in the state directory, and this machine's bash.
+
+    Commands get the allowed part of `environment` (this process's own by default) and the names in `keep_environment`.
+    Raises ValueError when a root is no directory or overlaps with the state directory.
+    """
+    vault = LocalVault(state_dir)
+    files = LocalFiles(roots, vault)
+    allowed = allowed_environment(os.environ if environment is None else environment, keep_environment)
+    return Operations(files, vault, LocalShell(files, allowed))

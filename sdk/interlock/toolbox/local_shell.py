@@ -1,0 +1,158 @@
+"""Commands on this machine."""
+
+import asyncio
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from interlock.toolbox.errors import OperationError, StorageError
+from interlock.toolbox.local_files import LocalFiles
+from interlock.toolbox.operations import Exit, Place
+
+# What a command may know of the toolbox's own environment. Tokens and keys of the operator are not in it.
+ALLOWED_ENVIRONMENT = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TERM", "TZ",
+    "TMPDIR",
+)  # fmt: skip
+GRACE_S = 2.0
+_DRAIN_S = 0.5
+_BLOCK = 64 * 1024
+_PROC_FD = Path("/proc/self/fd")
+_HAS_PROC_FD = _PROC_FD.is_dir()
+
+
+def allowed_environment(environment: Mapping[str, str], more: Sequence[str] = ()) -> dict[str, str]:
+    """The part of an environment that commands get: the allow-list and `more` names."""
+    allowed = {*ALLOWED_ENVIRONMENT, *more}
+    return {"PATH": os.defpath, **{name: value for name, value in environment.items() if name in allowed}}
+
+
+class LocalShell:
+    """`Shell` with this machine's bash. Each command is a session and a process group of its own."""
+
+    def __init__(self, files: LocalFiles, environment: Mapping[str, str]) -> None:
+        self._files = files
+        self._environment = dict(environment)
+
+    async def run(self, command: str, *, cwd: Place, timeout_s: float, on_output: Callable[[bytes], None]) -> Exit:
+        """Run a script to its end, or end it."""
+        bash = shutil.which("bash", path=self._environment.get("PATH"))
+        if bash is None:
+            raise OperationError("there is no bash on this machine")
+        started = time.monotonic()
+        output = _Output(on_output)
+        try:
+            process = await self._start(bash, command, cwd, output.writing)
+            try:
+                timed_out = not await _ended_within(process, timeout_s)
+                left_behind = _group_lives(process)
+            finally:
+                await asyncio.shield(_end_group(process))
+            await output.drained(_DRAIN_S)
+        finally:
+            output.close()
+        code, name = _code_and_signal(process.returncode)
+        return Exit(code, name, time.monotonic() - started, timed_out, left_behind and not timed_out)
+
+    async def _start(self, bash: str, command: str, cwd: Place, writing: int) -> asyncio.subprocess.Process:
+        with self._files.open_directory(cwd) as directory:
+            # The child enters the directory that is open, whatever its path leads to by then.
+            path = str(_PROC_FD / str(directory)) if _HAS_PROC_FD else self._files.resolve(cwd).path
+            try:
+                return await asyncio.create_subprocess_exec(
+                    *(bash, "--noprofile", "--norc", "-c", command),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=writing,
+                    stderr=writing,
+                    cwd=path,
+                    env=self._environment,
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                raise StorageError("the command", f"it could not be started: {error}") from error
+
+
+class _Output:
+    """A pipe and what reads it. A process that left the group may hold it open for ever; it is let go of then."""
+
+    def __init__(self, take: Callable[[bytes], None]) -> None:
+        self._take = take
+        self._loop = asyncio.get_running_loop()
+        self._reading, self.writing = os.pipe()
+        os.set_blocking(self._reading, False)
+        self._ended = asyncio.Event()
+        self._loop.add_reader(self._reading, self._read)
+
+    async def drained(self, timeout_s: float) -> None:
+        """Wait until all writers are gone, but no longer than this."""
+        self._close_writing()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._ended.wait()
+
+    def close(self) -> None:
+        """Let go of the pipe."""
+        self._loop.remove_reader(self._reading)
+        self._close_writing()
+        os.close(self._reading)
+
+    def _close_writing(self) -> None:
+        if self.writing >= 0:
+            os.close(self.writing)
+            self.writing = -1
+
+    def _read(self) -> None:
+        try:
+            block = os.read(self._reading, _BLOCK)
+        except BlockingIOError:
+            return
+        if block:
+            self._take(block)
+        else:
+            self._loop.remove_reader(self._reading)
+            self._ended.set()
+
+
+async def _ended_within(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await process.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _end_group(process: asyncio.subprocess.Process) -> None:
+    """SIGTERM to the whole group, then SIGKILL to what is left of it after the grace."""
+    if not _signal_group(process, signal.SIGTERM):
+        await process.wait()
+        return
+    until = time.monotonic() + GRACE_S
+    while _group_lives(process) and time.monotonic() < until:  # noqa: ASYNC110 -- nothing tells when a group is empty
+        await asyncio.sleep(0.02)
+    _signal_group(process, signal.SIGKILL)
+    await process.wait()
+
+
+def _group_lives(process: asyncio.subprocess.Process) -> bool:
+    return _signal_group(process, 0)
+
+
+def _signal_group(process: asyncio.subprocess.Process, number: int) -> bool:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+        return True
+    return False
+
+
+def _code_and_signal(returncode: int | None) -> tuple[int | None, str]:
+    if returncode is None or returncode >= 0:
+        return returncode, ""
+    try:
+        return None, signal.Signals(-returncode).name
+    except ValueError:
+        return None, f"signal {-returncode}"
