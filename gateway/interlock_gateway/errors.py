@@ -62,6 +62,10 @@ class ConfigError(InterlockError):
     """The configuration cannot be used."""
 
 
+class AuditUnavailableError(InterlockError):
+    """Receipts cannot be written now: disk full, I/O error, or more are waiting than the buffer holds."""
+
+
 class ProviderError(InterlockError):
     """A tool's process could not do what was asked."""
 

@@ -55,6 +55,7 @@ class PendingOrigin(StrEnum):
 class PendingAction:
     """One previewed change. `input` is what would be executed, byte for byte; times are Unix seconds.
 
+    `source_tool` is the name shown to people; `tool` is the registered tool that made it, which policy is asked about.
     `state_token` identifies the state that was previewed (PREV-5); `token` is the provider's own handle for an
     action it pushed itself (PREV-11); `pin` is the definition's hash when it was previewed.
     """
@@ -72,6 +73,7 @@ class PendingAction:
     pin: str
     created_at: float
     expires_at: float
+    tool: str = ""
     sequence: int = 0
     state: PendingState = PendingState.PENDING
     state_token: str = ""

@@ -17,6 +17,7 @@ from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
 _KNOWN = frozenset({"verdict", "reasons", "obligations", "notes"})
 _KNOWN_OBLIGATIONS = frozenset(Obligations.__dataclass_fields__) - {"set_fields"} | {"set"}
+_VERDICTS: dict[object, Verdict] = {verdict.value: verdict for verdict in Verdict}
 _MAX_SECONDS = 30 * 86_400.0
 
 
@@ -28,10 +29,9 @@ def read_decision(raw: bytes, *, decision_id: str, revision: str, profile: str) 
         raise _malformed("the policy's answer is not JSON") from None
     if not isinstance(document, dict) or not document.keys() <= _KNOWN:
         raise _malformed("the policy's answer is not a decision object")
-    try:
-        verdict = Verdict(document.get("verdict"))
-    except ValueError:
-        raise _malformed("the policy's answer has no known verdict") from None
+    verdict = _VERDICTS.get(document.get("verdict"))
+    if verdict is None:
+        raise _malformed("the policy's answer has no known verdict")
     return Decision(
         decision_id=decision_id,
         verdict=verdict,

@@ -6,8 +6,10 @@ from typing import Protocol
 
 from interlock_gateway.core.call import CallResult, CallState, CallStatus
 from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.outcome import StandingHandler
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.core.session import Session
+from interlock_gateway.errors import InterlockError
 
 # Every method answers without blocking the event loop, and what writes answers once it is on disk. Any of them raises
 # `StateUnavailableError` or `StateOverloadedError`; then nothing of that call was kept, as far as can be known.
@@ -15,7 +17,7 @@ from interlock_gateway.core.session import Session
 # therefore shields the claim and gives it back, or leaves it to `recover`.
 
 
-class StateError(Exception):
+class StateError(InterlockError):
     """What is asked of the state store cannot be done.
 
     StateError
@@ -80,16 +82,6 @@ class RecoveryReport:
 
     operations: tuple[Operation, ...] = ()
     pending: tuple[PendingAction, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StandingHandler:
-    """A provider that answers `resolve` while nothing is pending (PREV-12); `token` is its own handle."""
-
-    provider: str
-    token: str
-    label: str
-    has_reject: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,9 +93,7 @@ class GrpcProvider:
     async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
         """Run the tool; progress and output go to `on_event` as they come."""
         await self._ready(invocation.deadline_s)
-        call = self._stub.Execute(
-            _execute_request(invocation), timeout=invocation.deadline_s, metadata=self._metadata
-        )
+        call = self._stub.Execute(_execute_request(invocation), timeout=invocation.deadline_s, metadata=self._metadata)
         try:
             result = await _read_result(call, on_event)
         except grpc.aio.AioRpcError as error:

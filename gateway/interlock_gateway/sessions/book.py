@@ -46,6 +46,14 @@ class SessionBook:
             raise RequestError(RequestFault.SESSION_NOT_FOUND, f"there is no session {session_id}", field="session_id")
         return _checked(live, principal, must_be_open=False)
 
+    async def for_evaluation(self, principal: Principal, session_id: str) -> LiveSession:
+        """The session as `admit` gives it, or one that is kept nowhere when there is none yet."""
+        live = self._live.get(_checked_id(session_id)) or await self._load(session_id)
+        if live is None:
+            record = Session(session_id, principal.id, self._clock.now(), roots=self._roots)
+            return LiveSession(record, SessionFacts())
+        return _checked(live, principal, must_be_open=True)
+
     async def open(self, principal: Principal, wanted: Session) -> LiveSession:
         """Open a session with the caller's intent, labels, tools and roots; an open one of theirs is returned as it is.
 

@@ -1,0 +1,302 @@
+"""One tool call, whichever way it came in (PIPE-1, PIPE-2): every surface decodes, calls `handle` once, and encodes."""
+
+import asyncio
+import contextlib
+import hashlib
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus
+from interlock_gateway.core.decision import Decision, GatewayErrorCode, Verdict
+from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.outcome import WaitingEvent
+from interlock_gateway.core.pending import REMINDER, PendingAction
+from interlock_gateway.core.session import Principal
+from interlock_gateway.errors import AuditUnavailableError, RequestError, RequestFault
+from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher, stored_answer
+from interlock_gateway.pipeline.enforce import NO_HANDLER, NO_REFLECTION, Path
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.preview import Previewer
+from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
+from interlock_gateway.pipeline.resolve_tool import resolve_tool
+from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.steps import Steps
+from interlock_gateway.providers.port import EventSink, ignore_events
+from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.registry.registry import GATEWAY_PROVIDER
+from interlock_gateway.sessions.live import LiveSession, RunningCall
+
+MAX_CALL_ID = 128
+_STATE_OF = {
+    CallStatus.COMPLETED: CallState.COMPLETED,
+    CallStatus.DENIED: CallState.DENIED,
+    CallStatus.PREVIEW: CallState.PREVIEWED,
+    CallStatus.AWAITING_CHECKPOINT: CallState.AWAITING_CHECKPOINT,
+    CallStatus.REFLECTION_REQUIRED: CallState.REFLECTING,
+    CallStatus.FAILED: CallState.FAILED,
+    CallStatus.OUTCOME_UNKNOWN: CallState.OUTCOME_UNKNOWN,
+}
+
+
+class CallPipeline:
+    """The core. One instance serves every surface of the process."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._steps = Steps(parts)
+        self._dispatcher = Dispatcher(parts)
+        self._previewer = Previewer(parts)
+        self._resolver = Resolver(parts, self)
+        self.in_flight = 0
+        self.draining = False
+
+    async def handle(
+        self, principal: Principal, request: CallRequest, on_event: EventSink = ignore_events
+    ) -> CallResult:
+        """One call through the whole pipeline.
+
+        Raises `RequestError` for what the client's programmer must mend; everything a model can act on is an answer.
+        """
+        self._check_admission(request)
+        self.in_flight += 1
+        try:
+            live = await self._parts.sessions.admit(principal, request.session_id)
+            return await self._once(principal, live, request, on_event)
+        except StateError as error:
+            raise RequestError(
+                RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}"
+            ) from None
+        finally:
+            self.in_flight -= 1
+
+    async def evaluate(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
+        """The decision for a call and nothing else: no dispatch, no state (contract.md, `Evaluate`)."""
+        self._check_admission(request)
+        live = await self._parts.sessions.for_evaluation(principal, request.session_id)
+        run = self._run(principal, live, request, ignore_events)
+        refusal = await self._steps.decide(run)
+        if refusal is None and run.decided.verdict is not Verdict.DENY:
+            refusal = self._steps.ready_to_send(run)
+        self._note(run, refusal or run.answer(CallStatus.COMPLETED))
+        return run.decided, run
+
+    # -- one call id, one outcome (PIPE-10) --
+
+    async def _once(
+        self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink
+    ) -> CallResult:
+        run = self._run(principal, live, request, on_event)
+        if request.call_id and (earlier := await self._earlier(run)) is not None:
+            return earlier
+        answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
+        live.running[run.call_id] = RunningCall(run.request_digest, answer)
+        try:
+            result = await self._through(run)
+        except BaseException as error:
+            _hand_on(answer, error)
+            raise
+        finally:
+            del live.running[run.call_id]
+        answer.set_result(result)
+        live.remember(run.call_id, run.request_digest, result)
+        if request.call_id:
+            await self._kept(run, result)
+        return result
+
+    async def _kept(self, run: CallRun, result: CallResult) -> None:
+        """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
+        if run.tool is None or run.read_only or run.journaled:
+            return
+        calls = self._parts.store.calls
+        record = CallRecord(
+            session_id=run.session_id,
+            call_id=run.call_id,
+            request_digest=run.request_digest,
+            state=_STATE_OF[result.status],
+            updated_at=self._parts.clock.now(),
+            status=result.status,
+            result=calls.encode_result(result),
+        )
+        with contextlib.suppress(StateError):  # nothing ran: asked again, the call is decided again
+            await calls.record_outcome(record)
+
+    async def _earlier(self, run: CallRun) -> CallResult | None:
+        live, call_id = run.live, run.call_id
+        known = live.running.get(call_id) or live.remembered.get(call_id)
+        if known is None and not run.read_only and run.tool is not None:
+            record = await self._parts.store.calls.find_call(run.session_id, call_id)
+            if record is not None:
+                return stored_answer(self._parts, run, record)
+            known = live.running.get(call_id) or live.remembered.get(call_id)
+        if known is None:
+            return None
+        if known.request_digest != run.request_digest:
+            raise RequestError(
+                RequestFault.CALL_ID_REUSED, f"call id {call_id} was used for another call", field="call_id"
+            )
+        return await asyncio.shield(known.answer) if isinstance(known, RunningCall) else known.result
+
+    # -- the steps --
+
+    async def _through(self, run: CallRun) -> CallResult:
+        tool = run.tool
+        turnstile = run.live.turnstile
+        shared = tool is not None and tool.classification.concurrency_safe
+        if not turnstile.idle:
+            run.on_event(WaitingEvent(turnstile.ahead()))
+        async with turnstile.hold(shared=shared):
+            if tool is not None and tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL:
+                return await self._resolver.resolve(run)
+            return await self.decided_and_run(run, self._enforced)
+
+    async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
+        """Decide about `run`, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
+        refusal = await self._steps.decide(run)
+        result = refusal if refusal is not None else await self._enforce(run, enforce)
+        return await self.concluded(run, result)
+
+    async def _enforce(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
+        path = self._steps.path(run)
+        if path is Path.DENY:
+            return run.answer(CallStatus.DENIED, run.decided.message, is_error=True)
+        if path is Path.REFLECT:
+            return self._without_handler(run, "reflection_unavailable", NO_REFLECTION)
+        if path is Path.CHECKPOINT:
+            return self._without_handler(run, "checkpoint_unavailable", NO_HANDLER)
+        if (refusal := self._steps.ready_to_send(run)) is not None:
+            return refusal
+        return await enforce(run)
+
+    async def _enforced(self, run: CallRun) -> CallResult:
+        if self._steps.path(run) is Path.PREVIEW:
+            return await self._previewer.preview(run)
+        try:
+            return await (self._dispatcher.read(run) if run.read_only else self._dispatcher.change(run))
+        except asyncio.CancelledError:
+            if run.read_only:
+                self._note(run, run.answer(CallStatus.FAILED, "the call was cancelled", is_error=True))
+            raise
+
+    def _without_handler(self, run: CallRun, code: str, message: str) -> CallResult:
+        # The verdict stays in the decision's reasons; the answer is a denial because nobody can give what it asks for.
+        decision = run.decided
+        refused = run.refused(code, message, revision=decision.policy_revision, profile=decision.profile)
+        run.decision = replace(run.decided, reasons=(*run.decided.reasons, *decision.reasons))
+        return replace(refused, decision=run.decision)
+
+    # -- the end of every call --
+
+    async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
+        """Count, record, remind: what every answer goes through on its way out (PIPE-12, PREV-10)."""
+        live = run.live
+        if run.tool is not None:
+            kind = run.tool.classification
+            live.facts.count_call(
+                run.tool.name, destructive=kind.effect.value == "destructive", status=result.status.value
+            )
+            if result.status is CallStatus.COMPLETED:
+                live.facts.remember(run.tool.name, kind.effect.value, dict(run.request.labels))
+                live.facts.taints.update(run.obligations.taint)
+        if result.status is CallStatus.DENIED and result.decision is not None:
+            live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
+        self._parts.sessions.touch(live)
+        result = await self._recorded(run, result)
+        self._parts.observer.call_ended(run, result)
+        if live.pending_count and REMINDER not in result.steering:
+            result = result.steered(REMINDER)
+        return result
+
+    async def _recorded(self, run: CallRun, result: CallResult) -> CallResult:
+        ran = result.status in (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
+        changed = ran and not run.read_only and run.dispatch_s is not None
+        try:
+            if changed:
+                await self._parts.recorder.settle(run, result)
+            else:
+                self._parts.recorder.note(run, result)
+        except AuditUnavailableError:
+            if changed:
+                # It ran, the journal says so, and its intent is in the audit; the answer must not hide that.
+                details: JsonObject = {**result.details, "audit": "the receipt of this call could not be written"}
+                return replace(result, details=details)
+            return self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
+        return result
+
+    def _note(self, run: CallRun, result: CallResult) -> None:
+        try:
+            self._parts.recorder.note(run, result)
+        except AuditUnavailableError:
+            return  # nothing ran that changes anything, and nobody waits for the answer
+        finally:
+            self._parts.observer.call_ended(run, result)
+
+    # -- beginnings --
+
+    def _check_admission(self, request: CallRequest) -> None:
+        if self.draining:
+            raise RequestError(RequestFault.DRAINING, "the gateway is shutting down")
+        if self.in_flight >= self._parts.settings.max_calls_in_flight:
+            raise RequestError(RequestFault.OVERLOADED, "too many calls are in flight")
+        if len(request.call_id) > MAX_CALL_ID:
+            raise RequestError(RequestFault.INVALID_FIELD, f"call_id is longer than {MAX_CALL_ID}", field="call_id")
+        if not request.tool:
+            raise RequestError(RequestFault.INVALID_FIELD, "tool is empty", field="tool")
+
+    def _run(self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink) -> CallRun:
+        settings, clock = self._parts.settings, self._parts.clock
+        tool = resolve_tool(self._parts.registry, live.session, request.tool)
+        started = clock.monotonic()
+        allowed = (
+            settings.max_timeout_s if request.deadline_s is None else min(request.deadline_s, settings.max_timeout_s)
+        )
+        return CallRun(
+            principal=principal,
+            live=live,
+            request=request,
+            call_id=request.call_id or str(uuid.uuid4()),
+            tool=tool,
+            received_at=clock.now(),
+            started=started,
+            deadline_at=started + allowed,
+            on_event=on_event,
+            request_digest=_request_digest(request, tool),
+        )
+
+    def run_for_pending(self, resolving: CallRun, tool: RegisteredTool, action: PendingAction) -> CallRun:
+        """The run that applies `action`: the previewed input, in the place of the `resolve` call that asked for it."""
+        request = replace(
+            resolving.request, tool=tool.name, input=action.input, workdir=action.workdir, labels=action.labels
+        )
+        return CallRun(
+            principal=resolving.principal,
+            live=resolving.live,
+            request=request,
+            call_id=resolving.call_id,
+            tool=tool,
+            received_at=resolving.received_at,
+            started=resolving.started,
+            deadline_at=resolving.deadline_at,
+            kind=CallKind.APPLY,
+            on_event=resolving.on_event,
+            request_digest=resolving.request_digest,
+            pending=action,
+        )
+
+
+def _request_digest(request: CallRequest, tool: RegisteredTool | None) -> str:
+    name = tool.name if tool is not None else request.tool
+    digest = hashlib.sha256(f"{len(name)}:{name}{len(request.workdir)}:{request.workdir}".encode())
+    digest.update(request.input)
+    if request.deliverable is not None:
+        digest.update(repr(sorted(request.deliverable.items())).encode())
+    return digest.hexdigest()
+
+
+def _hand_on(answer: "asyncio.Future[CallResult]", error: BaseException) -> None:
+    if isinstance(error, RequestError):
+        answer.set_exception(error)
+    else:
+        answer.set_exception(RequestError(RequestFault.DEADLINE, "the first call with this id ended without an answer"))
+    answer.exception()  # whoever waits for it sees it; nobody waiting is no fault

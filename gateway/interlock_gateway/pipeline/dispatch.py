@@ -1,0 +1,257 @@
+"""Sending a call to its provider (PIPE-7), with the journal around whatever changes something (PIPE-9, PIPE-10)."""
+
+import asyncio
+import uuid
+from dataclasses import dataclass, replace
+
+from interlock_gateway.core.call import CallResult, CallState, CallStatus
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.decision import GatewayErrorCode
+from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.outcome import ToolOutcome
+from interlock_gateway.errors import (
+    AuditUnavailableError,
+    OutcomeUnknownError,
+    ProviderDownError,
+    ProviderError,
+    RequestError,
+    RequestFault,
+)
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
+from interlock_gateway.pipeline.push import keep_pushed
+from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.providers.port import Provider
+
+AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
+GONE_MESSAGE = "the call was cancelled while it ran; whether it took effect is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """What came of a dispatch: the provider's outcome, or the error that stands in its place."""
+
+    outcome: ToolOutcome | None = None
+    error: ProviderError | None = None
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows if it took effect."""
+        return isinstance(self.error, OutcomeUnknownError)
+
+
+class Dispatcher:
+    """Runs decided calls. `read` is for what changes nothing, `change` for everything else."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def read(self, run: CallRun) -> CallResult:
+        """Run a call that changes nothing; a provider that was lost is tried once more."""
+        if not self._parts.recorder.healthy:
+            return self.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
+        done = await self.send(run)
+        if done.unknown and run.deadline_at - self._parts.clock.monotonic() > 0:
+            done = await self.send(run)
+        return await self.result_of(run, done)
+
+    async def change(self, run: CallRun) -> CallResult:
+        """Run a call that may change something: intent on disk, dispatch, outcome on disk.
+
+        The work goes on when the caller is cancelled: the provider is told, and what is then known is journaled.
+        """
+        task = self._parts.tasks.start(_Journaled(self._parts, self, run).work())
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            run.cancel()
+            raise
+
+    async def send(self, run: CallRun) -> Dispatched:
+        """One attempt, with nothing around it."""
+        clock = self._parts.clock
+        began = clock.monotonic()
+        deadline_s = run.seconds_left(began, self._parts.settings.default_timeout_s)
+        try:
+            if run.sender is not None:
+                run.outcome = await run.sender(deadline_s)
+            else:
+                run.outcome = await self.provider_of(run).execute(run.invocation(deadline_s), run.on_event)
+        except ProviderError as error:
+            return Dispatched(error=error)
+        finally:
+            run.dispatch_s = clock.monotonic() - began
+        return Dispatched(outcome=run.outcome)
+
+    async def result_of(self, run: CallRun, done: Dispatched) -> CallResult:
+        """The answer for what came of a dispatch."""
+        if done.error is not None:
+            status = CallStatus.FAILED if run.read_only or not done.unknown else CallStatus.OUTCOME_UNKNOWN
+            result = run.answer(status, done.error.message, is_error=True)
+        else:
+            assert done.outcome is not None
+            result = await self._processed(run, done.outcome)
+        return run.wrap(result) if run.wrap is not None else result
+
+    async def _processed(self, run: CallRun, outcome: ToolOutcome) -> CallResult:
+        processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
+        failed = outcome.is_error and not outcome.tool_error
+        return replace(
+            processed,
+            call_id=run.call_id,
+            status=CallStatus.FAILED if failed else CallStatus.COMPLETED,
+            decision=run.decision,
+            classification=run.known_tool.classification,
+            is_error=outcome.is_error,
+            undo=outcome.undo,
+            details=outcome.details or {},
+        )
+
+    def gateway_error(self, run: CallRun, code: GatewayErrorCode, message: str) -> CallResult:
+        """A denial because the gateway itself cannot go on; nothing was dispatched."""
+        decided = run.decided
+        return run.refused(
+            f"gateway_error.{code.value}", message, revision=decided.policy_revision, profile=decided.profile
+        )
+
+    async def undo_for(self, run: CallRun, outcome: ToolOutcome) -> UndoInfo | None:
+        """How what just ran would be undone: as its result says, else as the provider says when asked (UNDO-1)."""
+        capability = run.known_tool.definition.capability
+        if outcome.undo is not None or outcome.is_error or capability is None or not capability.reversible:
+            return outcome.undo
+        try:
+            invocation = run.invocation(self._parts.settings.default_timeout_s)
+            return await self.provider_of(run).generate_undo(invocation, outcome)
+        except ProviderError as error:
+            return UndoInfo(irreversible=True, manual_guide=f"The provider gave no undo information: {error.message}")
+
+    def provider_of(self, run: CallRun) -> Provider:
+        """The tool's provider. Raises `ProviderDownError` when it has gone since."""
+        provider = self._parts.providers.get(run.known_tool.provider)
+        if provider is None:
+            raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
+        return provider
+
+
+class _Journaled:
+    """One changing call's work, which a cancelled caller does not take down with it."""
+
+    def __init__(self, parts: Parts, dispatcher: Dispatcher, run: CallRun) -> None:
+        self._parts = parts
+        self._dispatcher = dispatcher
+        self._run = run
+        self._operation_id = str(uuid.uuid4())
+
+    async def work(self) -> CallResult:
+        """Intent, dispatch, outcome."""
+        run = self._run
+        try:
+            begun = await self._parts.store.calls.begin_call(self._record(), self._operation())
+        except StateError:
+            return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
+        if begun.existing is not None:
+            return stored_answer(self._parts, run, begun.existing)
+        run.journaled = True
+        if (refusal := await self._intent_recorded()) is not None:
+            await self._finish(refusal, CallState.FAILED, OperationState.FAILED, None)
+            return refusal
+        return await self._dispatched()
+
+    async def _dispatched(self) -> CallResult:
+        done = await self._send()
+        undo = await self._dispatcher.undo_for(self._run, done.outcome) if done.outcome else None
+        result = await self._dispatcher.result_of(self._run, done)
+        result = replace(result, undo=undo)
+        if done.outcome is not None:
+            result = await keep_pushed(self._parts, self._run, done.outcome, result)
+        await self._finish(result, *_states_of(result), undo)
+        return result
+
+    async def _send(self) -> Dispatched:
+        run = self._run
+        if run.cancelled:
+            return Dispatched(error=ProviderDownError("the call was cancelled before it was sent"))
+        run.sending = asyncio.create_task(self._dispatcher.send(run))
+        try:
+            return await run.sending
+        except asyncio.CancelledError:
+            return Dispatched(error=OutcomeUnknownError(GONE_MESSAGE))
+        finally:
+            run.sending = None
+
+    async def _intent_recorded(self) -> CallResult | None:
+        try:
+            await self._parts.recorder.intend(self._run)
+        except AuditUnavailableError:
+            return self._dispatcher.gateway_error(self._run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
+        return None
+
+    async def _finish(
+        self, result: CallResult, call: CallState, operation: OperationState, undo: UndoInfo | None
+    ) -> None:
+        calls = self._parts.store.calls
+        text = "\n".join(part.text for part in result.content if isinstance(part, Text)) if result.is_error else ""
+        try:
+            await calls.finish_call(
+                self._run.session_id,
+                self._run.call_id,
+                self._operation_id,
+                call,
+                operation,
+                now=self._parts.clock.now(),
+                result=calls.encode_result(result),
+                undo=undo,
+                error=text[:1000],
+            )
+        except StateError:
+            # The intent stays: after a restart the call shows as unknown, which is what is known of it (PIPE-9).
+            raise RequestError(
+                RequestFault.STATE_UNAVAILABLE, "the call ran, but its outcome could not be recorded"
+            ) from None
+
+    def _record(self) -> CallRecord:
+        run = self._run
+        return CallRecord(
+            run.session_id, run.call_id, run.request_digest, CallState.DISPATCHING, self._parts.clock.now()
+        )
+
+    def _operation(self) -> Operation:
+        run = self._run
+        kind = run.known_tool.classification
+        return Operation(
+            operation_id=self._operation_id,
+            session_id=run.session_id,
+            call_id=run.call_id,
+            tool=run.known_tool.name,
+            provider=run.known_tool.provider,
+            effect=kind.effect.value,
+            audit_operation=kind.audit_operation,
+            state=OperationState.INTENDED,
+            input=run.sent.raw,
+            digest=run.digest,
+            intended_at=self._parts.clock.now(),
+        )
+
+
+def _states_of(result: CallResult) -> tuple[CallState, OperationState]:
+    if result.status is CallStatus.OUTCOME_UNKNOWN:
+        return CallState.OUTCOME_UNKNOWN, OperationState.OUTCOME_UNKNOWN
+    if result.status is not CallStatus.COMPLETED:
+        return CallState.FAILED, OperationState.FAILED
+    # A tool that reports an error of its own and says how to undo what it did has done something.
+    done = not result.is_error or result.undo is not None
+    return CallState.COMPLETED, OperationState.DONE if done else OperationState.FAILED
+
+
+def stored_answer(parts: Parts, run: CallRun, record: CallRecord) -> CallResult:
+    """The first outcome of a call id that was used before (PIPE-10). Raises `RequestError` for another input."""
+    if record.request_digest != run.request_digest:
+        raise RequestError(
+            RequestFault.CALL_ID_REUSED, f"call id {run.call_id} was used for another call", field="call_id"
+        )
+    if record.result is None:
+        return run.answer(
+            CallStatus.OUTCOME_UNKNOWN, "this call was dispatched; its outcome is not known", is_error=True
+        )
+    return parts.store.calls.decode_result(record.result)

@@ -1,0 +1,110 @@
+"""What the pipeline is built from: the rooms around it, as it uses them, and the settings it obeys."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from interlock_gateway.core.call import CallResult
+from interlock_gateway.core.clock import Clock
+from interlock_gateway.core.decision import Obligations
+from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.outcome import ToolOutcome
+from interlock_gateway.core.tool import ResultLimits
+from interlock_gateway.pipeline.decide import PolicyEvaluator
+from interlock_gateway.pipeline.ports import StateStore
+from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tasks import TaskKeeper
+from interlock_gateway.providers.port import Provider
+from interlock_gateway.registry.registry import ToolRegistry
+from interlock_gateway.sessions.book import SessionBook
+
+
+class Recorder(Protocol):
+    """Receipts (PIPE-12). Raises `AuditUnavailableError` when they cannot be written."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether receipts reach the disk."""
+        ...
+
+    def note(self, run: CallRun, result: CallResult) -> None:
+        """Hand over a receipt that may wait for the next group commit."""
+        ...
+
+    async def intend(self, run: CallRun) -> None:
+        """Have it on disk that the call is about to be dispatched."""
+        ...
+
+    async def settle(self, run: CallRun, result: CallResult) -> None:
+        """Have the receipt on disk before the answer goes out."""
+        ...
+
+
+class ResultProcessor(Protocol):
+    """Redact, limit, store (PIPE-11)."""
+
+    async def process(
+        self, outcome: ToolOutcome, limits: ResultLimits, obligations: Obligations, session_id: str
+    ) -> CallResult:
+        """The result's content, data, truncation and artifact; its call id, status and decision are blank."""
+        ...
+
+
+class FactsExtractor(Protocol):
+    """Structured facts by permission class (PIPE-5)."""
+
+    async def extract(self, run: CallRun) -> JsonObject:
+        """The facts about the call's input; total, and never blocking the event loop."""
+        ...
+
+
+class Observer(Protocol):
+    """Watches calls end; changes nothing."""
+
+    def call_ended(self, run: CallRun, result: CallResult) -> None:
+        """One call has its answer."""
+        ...
+
+    def pending_changed(self, change: int) -> None:
+        """There are `change` more pending actions than before."""
+        ...
+
+
+class ProviderDirectory(Protocol):
+    """Providers by name."""
+
+    def get(self, name: str) -> Provider | None:
+        """The provider, reachable or not; `None` when there is none of that name."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """What the operator configured, as far as a call feels it. Sizes are bytes, times seconds."""
+
+    replica: str
+    max_input_bytes: int
+    max_depth: int
+    default_timeout_s: float
+    max_timeout_s: float
+    pending_expires_s: float
+    pending_mode: str
+    confidence_field: str
+    max_calls_in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything the pipeline needs, put together by the composition root."""
+
+    settings: PipelineSettings
+    clock: Clock
+    sessions: SessionBook
+    registry: ToolRegistry
+    providers: ProviderDirectory
+    engine: PolicyEvaluator
+    facts: FactsExtractor
+    store: StateStore
+    recorder: Recorder
+    results: ResultProcessor
+    observer: Observer
+    tasks: TaskKeeper

@@ -1,0 +1,120 @@
+"""Preview (PREV-1): a dry run, kept as a pending action on the session's stack, and the reminder to resolve it."""
+
+import hashlib
+import uuid
+from dataclasses import replace
+
+from interlock_gateway.core.call import CallResult, CallStatus, PendingRef
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.decision import GatewayErrorCode
+from interlock_gateway.core.outcome import DryRun, ToolOutcome
+from interlock_gateway.core.pending import REMINDER, PendingAction, PendingOrigin
+from interlock_gateway.errors import ProviderDownError, ProviderError
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.pipeline.run import CallRun
+
+STATE_UNAVAILABLE = "the gateway's state cannot be written at the moment, so nothing was run"
+
+
+def pending_ref(action: PendingAction) -> PendingRef:
+    """What an answer says about a pending action."""
+    return PendingRef(action.pending_id, action.label, action.source_tool, action.expires_at)
+
+
+def input_digest(raw: bytes) -> str:
+    """SHA-256, in hex, of the bytes that would be sent: what is applied must have the same (PREV-5)."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+class Previewer:
+    """Turns a call into a pending action."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    async def preview(self, run: CallRun) -> CallResult:
+        """Dry-run the call and push it; when the dry run fails nothing is pending and the error is the answer."""
+        dry_run = await self._dry_run(run)
+        if isinstance(dry_run, CallResult):
+            return dry_run
+        try:
+            action = await self._parts.store.pending.push_pending(self._action(run, dry_run))
+        except StateError:
+            code = f"gateway_error.{GatewayErrorCode.STATE_UNAVAILABLE.value}"
+            decided = run.decided
+            return run.refused(code, STATE_UNAVAILABLE, revision=decided.policy_revision, profile=decided.profile)
+        self._count(run, 1)
+        return await self._answer(run, dry_run, action)
+
+    async def preview_again(self, run: CallRun, stale: PendingAction) -> CallResult:
+        """Dry-run a change whose state has moved on, in the place of the stale one (PREV-5)."""
+        dry_run = await self._dry_run(run)
+        if isinstance(dry_run, CallResult):
+            return dry_run
+        action = await self._parts.store.pending.replace_pending(stale.pending_id, self._action(run, dry_run))
+        return await self._answer(run, dry_run, action)
+
+    async def _dry_run(self, run: CallRun) -> DryRun | CallResult:
+        provider = self._parts.providers.get(run.known_tool.provider)
+        now = self._parts.clock.monotonic()
+        invocation = run.invocation(run.seconds_left(now, self._parts.settings.default_timeout_s))
+        try:
+            if provider is None:
+                raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
+            dry_run = await provider.dry_run(replace(invocation, pending_id="", state_token=""))
+        except ProviderError as error:
+            return run.answer(CallStatus.FAILED, error.message, is_error=True)
+        if dry_run.is_error:
+            status = CallStatus.COMPLETED if dry_run.tool_error else CallStatus.FAILED
+            return run.answer(status, dry_run.error_message or "the dry run failed", is_error=True)
+        return dry_run
+
+    def _action(self, run: CallRun, dry_run: DryRun) -> PendingAction:
+        now = self._parts.clock.now()
+        return PendingAction(
+            pending_id=str(uuid.uuid4()),
+            session_id=run.session_id,
+            call_id=run.call_id,
+            origin=PendingOrigin.PREVIEW,
+            source_tool=run.known_tool.name,
+            tool=run.known_tool.name,
+            provider=run.known_tool.provider,
+            label=dry_run.label or f"{run.known_tool.name} (previewed)",
+            input=run.document.raw,
+            workdir=run.request.workdir,
+            digest=input_digest(run.sent.raw),
+            pin=run.known_tool.sha256,
+            created_at=now,
+            expires_at=now + self._parts.settings.pending_expires_s,
+            state_token=dry_run.state_token,
+            details=dry_run.details,
+            labels=run.request.labels,
+        )
+
+    async def _answer(self, run: CallRun, dry_run: DryRun, action: PendingAction) -> CallResult:
+        # The preview is a result like any other: redacted and limited before anyone sees it (RES-6).
+        outcome = ToolOutcome(
+            content=(Text(dry_run.preview.preview),),
+            data=dry_run.preview.estimated_impact,
+            has_data=dry_run.preview.estimated_impact is not None,
+        )
+        shown = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
+        text = "\n".join(part.text for part in shown.content if isinstance(part, Text))
+        return replace(
+            shown,
+            call_id=run.call_id,
+            status=CallStatus.PREVIEW,
+            decision=run.decision,
+            classification=run.known_tool.classification,
+            preview=replace(dry_run.preview, preview=text, estimated_impact=shown.data),
+            pending=pending_ref(action),
+            data=None,
+            has_data=False,
+            steering=(REMINDER,),
+        )
+
+    def _count(self, run: CallRun, change: int) -> None:
+        run.live.pending_count += change
+        run.live.facts.previews["previewed"] += 1
+        self._parts.observer.pending_changed(change)

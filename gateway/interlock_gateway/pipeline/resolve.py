@@ -1,0 +1,349 @@
+"""Resolve: apply or discard the top pending action (PREV-2 to PREV-9, PREV-12, PREV-14)."""
+
+import asyncio
+from dataclasses import replace
+from typing import Protocol
+
+from interlock_gateway.core.call import CallResult, CallStatus
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.decision import Decision, Reason, Verdict
+from interlock_gateway.core.document import InvalidDocumentError
+from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.outcome import Resolution, StandingHandler, ToolOutcome
+from interlock_gateway.core.pending import (
+    NOTHING_PENDING,
+    REMINDER,
+    PendingAction,
+    PendingOrigin,
+    PendingState,
+    ResolveAction,
+)
+from interlock_gateway.errors import ProviderError
+from interlock_gateway.pipeline.dispatch import Dispatcher
+from interlock_gateway.pipeline.enforce import Path, path_for
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.preview import Previewer, input_digest
+from interlock_gateway.pipeline.read_input import read_input
+from interlock_gateway.pipeline.resolution import Answered, ResolveArguments, resolution_details
+from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.registry.registered import RegisteredTool
+
+RESOLVE_TOOL = "resolve"
+STATE_CHANGED = "The state has changed since the preview. Nothing was applied. This is a fresh preview of the change."
+
+
+class Core(Protocol):
+    """What resolving needs of the pipeline it is part of."""
+
+    async def decided_and_run(self, run: CallRun, enforce: "Enforce") -> CallResult:
+        """Decide, enforce, hand over the receipt."""
+        ...
+
+    async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
+        """Hand over the receipt of an answer that policy was not asked about."""
+        ...
+
+    def run_for_pending(self, resolving: CallRun, tool: RegisteredTool, action: PendingAction) -> CallRun:
+        """The run that applies `action`."""
+        ...
+
+
+class Enforce(Protocol):
+    """What is done with a call that policy lets through."""
+
+    async def __call__(self, run: CallRun) -> CallResult:
+        """Run it."""
+        ...
+
+
+class Resolver:
+    """The `resolve` tool."""
+
+    def __init__(self, parts: Parts, core: Core) -> None:
+        self._parts = parts
+        self._core = core
+        self._dispatcher = Dispatcher(parts)
+        self._previewer = Previewer(parts)
+
+    async def resolve(self, run: CallRun) -> CallResult:
+        """One `resolve` call, from its arguments to its answer."""
+        try:
+            arguments = self._arguments(run)
+        except InvalidDocumentError as error:
+            engine = self._parts.engine
+            refusal = run.refused("invalid_input", error.message, revision=engine.revision, profile=engine.profile)
+            return await self._core.concluded(run, refusal)
+        except Answered as answered:
+            return await self._said(run, answered.text, code=answered.code, is_error=True)
+        if arguments.outcome:
+            return await self._settle(run, arguments)
+        top = await self._parts.store.pending.top_pending(run.session_id, self._parts.clock.now())
+        if top is None:
+            return await self._nothing_queued(run, arguments)
+        if arguments.pending_id and arguments.pending_id != top.pending_id:
+            text = (
+                f"{arguments.pending_id} is not the top pending action. The top is {top.pending_id}: {top.label}. "
+                "Resolve that one first."
+            )
+            return await self._said(run, text, code="not_the_top", is_error=True)
+        if arguments.action is ResolveAction.DISCARD:
+            return await self._discard(run, top, arguments)
+        return await self._apply(run, top, arguments)
+
+    def _arguments(self, run: CallRun) -> ResolveArguments:
+        limits = self._parts.settings
+        run.document = read_input(run.request.input, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
+        if problems := run.known_tool.validator.problems(run.document.value):
+            raise Answered("invalid_arguments", "The arguments of resolve are not valid:\n" + "\n".join(problems))
+        return ResolveArguments.of(run.document.value)
+
+    # -- apply --
+
+    async def _apply(self, run: CallRun, top: PendingAction, arguments: ResolveArguments) -> CallResult:
+        tool = self._parts.registry.find(top.tool)
+        problem = _no_longer_the_same(tool, top)
+        if tool is None or problem is not None:
+            return await self._said(run, problem or "", code="tool_changed", is_error=True)
+        claimed = await self._parts.store.pending.claim_pending(top.pending_id, run.call_id, self._parts.clock.now())
+        if claimed is None:
+            text = "The pending action is being resolved already, or has expired."
+            return await self._said(run, text, code="already_claimed", is_error=True)
+        run.live.pending_count = max(0, run.live.pending_count - 1)
+        applying = self._core.run_for_pending(run, tool, claimed)
+        applying.wrap = lambda result: _applied_answer(applying, claimed, arguments, result)
+        if claimed.origin is PendingOrigin.PROVIDER:
+            applying.sender = lambda deadline_s: self._apply_pushed(applying, claimed, arguments, deadline_s)
+        task = self._parts.tasks.start(self._applied_and_settled(applying, claimed))
+        run.journaled = True  # the run that applies keeps this call id's outcome
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            applying.cancel()
+            raise
+
+    async def _applied_and_settled(self, run: CallRun, action: PendingAction) -> CallResult:
+        try:
+            result = await self._core.decided_and_run(run, self._enforced)
+        except BaseException:
+            await self._after_apply(run, action, None)
+            raise
+        return await self._after_apply(run, action, result)
+
+    async def _enforced(self, run: CallRun) -> CallResult:
+        action = run.pending
+        assert action is not None
+        if path_for(run.decided) is Path.PREVIEW:
+            return _refused(run, "preview_at_apply", "policy asks for a preview of what was previewed; not applied")
+        if input_digest(run.sent.raw) != action.digest:
+            return _refused(run, "not_what_was_previewed", "what would be sent is not what was previewed; not applied")
+        return await self._dispatcher.change(run)
+
+    async def _after_apply(self, run: CallRun, action: PendingAction, result: CallResult | None) -> CallResult:
+        """Move the pending action to where the apply left it, and say so in the answer."""
+        pending, now = self._parts.store.pending, self._parts.clock.now()
+        if run.journaled and (result is None or result.status is CallStatus.OUTCOME_UNKNOWN):
+            await pending.finish_pending(
+                action.pending_id, PendingState.OUTCOME_UNKNOWN, now, "the outcome is not known"
+            )
+            return self._counted(run, "outcome_unknown", result)
+        if run.outcome is not None and run.outcome.state_changed:
+            return await self._stale(run, action)
+        if result is not None and result.status is CallStatus.COMPLETED and not result.is_error:
+            await pending.finish_pending(action.pending_id, PendingState.APPLIED, now, "applied")
+            return self._counted(run, "applied", result)
+        await pending.release_pending(action.pending_id, now)
+        run.live.pending_count += 1
+        return _reminded(result) if result is not None else _refused(run, "not_applied", "the apply did not take place")
+
+    async def _stale(self, run: CallRun, action: PendingAction) -> CallResult:
+        again = await self._previewer.preview_again(run, action)
+        run.live.pending_count += 1
+        if again.status is not CallStatus.PREVIEW:
+            # The change cannot even be previewed any more: the old action stays, to be retried or discarded.
+            await self._parts.store.pending.release_pending(action.pending_id, self._parts.clock.now())
+            return _reminded(replace(again, content=(Text(STATE_CHANGED.split(" This", 1)[0]), *again.content)))
+        return replace(again, content=(Text(STATE_CHANGED), *again.content))
+
+    async def _apply_pushed(
+        self, run: CallRun, action: PendingAction, arguments: ResolveArguments, deadline_s: float
+    ) -> ToolOutcome:
+        return await self._dispatcher.provider_of(run).apply_pending(_resolution(run, action, arguments, deadline_s))
+
+    def _counted(self, run: CallRun, what: str, result: CallResult | None) -> CallResult:
+        run.live.facts.previews[what] += 1
+        run.live.unknown_count += what == "outcome_unknown"
+        self._parts.sessions.touch(run.live)
+        self._parts.observer.pending_changed(-1)
+        return result if result is not None else run.answer(CallStatus.OUTCOME_UNKNOWN, is_error=True)
+
+    # -- discard --
+
+    async def _discard(self, run: CallRun, top: PendingAction, arguments: ResolveArguments) -> CallResult:
+        now = self._parts.clock.now()
+        gone = await self._parts.store.pending.discard_pending(top.pending_id, now, arguments.reason)
+        if gone is None:
+            text = "The pending action is being resolved already, or has expired."
+            return await self._said(run, text, code="already_claimed", is_error=True)
+        run.live.pending_count = max(0, run.live.pending_count - 1)
+        self._counted(run, "discarded", run.answer(CallStatus.COMPLETED))
+        details = resolution_details(arguments, top.source_tool, top.label)
+        text = f"Discarded: {top.label}. Reason: {arguments.reason}"
+        if not top.has_reject:
+            return await self._said(run, text, code="discarded", details=details)
+        resolution = _resolution(run, top, arguments, self._parts.settings.default_timeout_s)
+        return await self._rejected(run, top.provider, resolution, text, details)
+
+    async def _rejected(
+        self, run: CallRun, provider_name: str, resolution: Resolution, text: str, details: JsonObject
+    ) -> CallResult:
+        provider = self._parts.providers.get(provider_name)
+        try:
+            outcome = await provider.reject_pending(resolution) if provider is not None else None
+        except ProviderError as error:
+            return await self._said(run, error.message, code="discarded", details=details, is_error=True)
+        if outcome is None or not (outcome.content or outcome.has_data):
+            return await self._said(run, text, code="discarded", details=details)
+        return await self._provider_said(run, outcome, details)
+
+    async def _provider_said(self, run: CallRun, outcome: ToolOutcome, details: JsonObject) -> CallResult:
+        run.decision = self._decision(run, "discarded")
+        processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
+        if outcome.details is not None:
+            details = {**details, "sourceResultDetails": dict(outcome.details)}
+        result = replace(
+            processed,
+            call_id=run.call_id,
+            status=CallStatus.COMPLETED,
+            decision=run.decision,
+            is_error=outcome.is_error,
+            details=details,
+        )
+        return await self._core.concluded(run, result)
+
+    # -- nothing queued --
+
+    async def _nothing_queued(self, run: CallRun, arguments: ResolveArguments) -> CallResult:
+        handler = await self._parts.store.handlers.get_handler(run.session_id)
+        if handler is not None:
+            return await self._standing(run, handler, arguments)
+        unknown = await self._parts.store.pending.unknown_pending(run.session_id)
+        if unknown:
+            text = (
+                f"The outcome of {unknown[0].label} is not known. Find out, then call resolve again with "
+                'extra {"outcome": "applied"} or {"outcome": "not_applied"}.'
+            )
+            return await self._said(run, text, code="outcome_unknown", is_error=True)
+        return await self._said(run, NOTHING_PENDING, code="nothing_pending", is_error=True)
+
+    async def _standing(self, run: CallRun, handler: StandingHandler, arguments: ResolveArguments) -> CallResult:
+        details = resolution_details(arguments, handler.source_tool, handler.label)
+        resolution = Resolution(
+            session_id=run.session_id,
+            call_id=run.call_id,
+            token=handler.token,
+            source_tool=handler.source_tool,
+            reason=arguments.reason,
+            deadline_s=self._parts.settings.default_timeout_s,
+            standing=True,
+            extra=arguments.extra,
+        )
+        text = f"Discarded: {handler.label}. Reason: {arguments.reason}"
+        if arguments.action is ResolveAction.DISCARD:
+            if not handler.has_reject:
+                return await self._said(run, text, code="discarded", details=details)
+            return await self._rejected(run, handler.provider, resolution, text, details)
+        return await self._core.decided_and_run(run, _StandingApply(self._parts, handler, resolution, details).enforced)
+
+    # -- an outcome that somebody knows --
+
+    async def _settle(self, run: CallRun, arguments: ResolveArguments) -> CallResult:
+        unknown = await self._parts.store.pending.unknown_pending(run.session_id)
+        if not unknown:
+            return await self._said(
+                run, "No pending action has an unknown outcome.", code="nothing_unknown", is_error=True
+            )
+        action = unknown[0]
+        applied = arguments.outcome == "applied"
+        await self._parts.store.pending.settle_unknown(action.pending_id, self._parts.clock.now(), applied=applied)
+        run.live.unknown_count = max(0, run.live.unknown_count - 1)
+        said = "applied" if applied else "not applied"
+        details = resolution_details(arguments, action.source_tool, action.label)
+        return await self._said(run, f"Recorded: {action.label} was {said}.", code="settled", details=details)
+
+    # -- answers that policy is not asked about --
+
+    async def _said(
+        self, run: CallRun, text: str, *, code: str, details: JsonObject | None = None, is_error: bool = False
+    ) -> CallResult:
+        run.decision = self._decision(run, code)
+        result = run.answer(CallStatus.COMPLETED, text, is_error=is_error)
+        return await self._core.concluded(run, replace(result, details=details or {}))
+
+    def _decision(self, run: CallRun, code: str) -> Decision:
+        engine = self._parts.engine
+        return Decision(
+            decision_id=run.decision_id,
+            verdict=Verdict.ALLOW,
+            reasons=(Reason(code, "", "gateway"),),
+            policy_revision=engine.revision,
+            profile=engine.profile,
+        )
+
+
+class _StandingApply:
+    """Lets a standing handler answer, after policy allowed the `resolve` call itself (PREV-12)."""
+
+    def __init__(self, parts: Parts, handler: StandingHandler, resolution: Resolution, details: JsonObject) -> None:
+        self._parts = parts
+        self._handler = handler
+        self._resolution = resolution
+        self._details = details
+
+    async def enforced(self, run: CallRun) -> CallResult:
+        provider = self._parts.providers.get(self._handler.provider)
+        if provider is None:
+            text = f"provider {self._handler.provider} is not registered any more"
+            return run.answer(CallStatus.FAILED, text, is_error=True)
+        run.sender = lambda deadline_s: provider.apply_pending(replace(self._resolution, deadline_s=deadline_s))
+        run.wrap = lambda result: replace(result, details=self._details)
+        return await Dispatcher(self._parts).change(run)
+
+
+def _no_longer_the_same(tool: RegisteredTool | None, action: PendingAction) -> str | None:
+    if tool is None or tool.provider != action.provider:
+        return f"The tool {action.tool} that was previewed is not registered any more. Nothing was applied; discard it."
+    if tool.sha256 != action.pin:
+        return f"The definition of {action.tool} has changed since the preview. Nothing was applied; discard it."
+    return None
+
+
+def _resolution(run: CallRun, action: PendingAction, arguments: ResolveArguments, deadline_s: float) -> Resolution:
+    return Resolution(
+        session_id=run.session_id,
+        call_id=run.call_id,
+        token=action.token,
+        source_tool=action.source_tool,
+        reason=arguments.reason,
+        deadline_s=deadline_s,
+        pending_id=action.pending_id,
+        extra=arguments.extra,
+    )
+
+
+def _applied_answer(run: CallRun, action: PendingAction, arguments: ResolveArguments, result: CallResult) -> CallResult:
+    source = run.outcome.details if run.outcome is not None else None
+    details = resolution_details(arguments, action.source_tool, action.label, source)
+    if result.status is CallStatus.FAILED:
+        # A tool's own words pass through as they are; anything else says that it was the apply that failed (PREV-7).
+        words = "\n".join(part.text for part in result.content if isinstance(part, Text))
+        result = replace(result, content=(Text(f"Apply failed: {words}"),))
+    return replace(result, details=details)
+
+
+def _refused(run: CallRun, code: str, message: str) -> CallResult:
+    decided = run.decided
+    return run.refused(code, message, revision=decided.policy_revision, profile=decided.profile)
+
+
+def _reminded(result: CallResult) -> CallResult:
+    return result if REMINDER in result.steering else result.steered(REMINDER)

@@ -1,0 +1,27 @@
+"""From the name a call asks for to the tool it means: alias, visibility, a hint when there is none (PIPE-2, TOOL-4)."""
+
+from difflib import get_close_matches
+
+from interlock_gateway.core.session import Session
+from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry
+
+
+def visible(tool: RegisteredTool, session: Session) -> bool:
+    """Whether the session may see and call the tool (TOOL-10). The gateway's own tools are always there."""
+    return tool.provider == GATEWAY_PROVIDER or session.sees(tool.name)
+
+
+def resolve_tool(registry: ToolRegistry, session: Session, name: str) -> RegisteredTool | None:
+    """The tool with this name or alias, if the session may call it."""
+    tool = registry.find(name)
+    return tool if tool is not None and visible(tool, session) else None
+
+
+def unknown_tool_message(registry: ToolRegistry, session: Session, name: str) -> str:
+    """What a model is told about a name that is no tool of its session."""
+    shown = name[:100].encode("unicode_escape").decode()
+    names = sorted(tool.name for tool in registry.tools() if visible(tool, session))
+    close = get_close_matches(name[:100], names, n=1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return f"There is no tool named {shown!r} in this session.{hint}"

@@ -1,0 +1,143 @@
+"""One call on its way: what each step found out, kept for the steps behind it and for the receipt."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallStatus
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.decision import Decision, Obligations, Reason, Verdict
+from interlock_gateway.core.document import Document
+from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.outcome import Invocation, ToolOutcome
+from interlock_gateway.core.pending import PendingAction
+from interlock_gateway.core.session import Principal
+from interlock_gateway.core.tool import ResultLimits
+from interlock_gateway.pipeline.policy_input import NO_FACTS
+from interlock_gateway.providers.port import EventSink, ignore_events
+from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.sessions.live import LiveSession
+
+EMPTY = Document(b"{}", {}, exact_integers_only=True)
+
+
+@dataclass(slots=True)
+class CallRun:
+    """One call under way. Times are monotonic seconds, but for `received_at`, which is Unix time.
+
+    `sender`, when set, is used in place of the provider's `execute`; `wrap` has the last word on the answer that a
+    dispatch gives, before it is recorded. `journaled` says that the journal holds the call.
+    """
+
+    principal: Principal
+    live: LiveSession
+    request: CallRequest
+    call_id: str
+    tool: RegisteredTool | None
+    received_at: float
+    started: float
+    deadline_at: float
+    kind: CallKind = CallKind.CALL
+    on_event: EventSink = ignore_events
+    decision_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    request_digest: str = ""
+    document: Document = EMPTY
+    sent: Document = EMPTY
+    facts: JsonObject = field(default_factory=lambda: NO_FACTS)
+    digest: str = ""
+    decision: Decision | None = None
+    decide_s: float = 0.0
+    dispatch_s: float | None = None
+    pending: PendingAction | None = None
+    journaled: bool = False
+    outcome: ToolOutcome | None = None
+    sender: Callable[[float], Awaitable[ToolOutcome]] | None = None
+    wrap: Callable[[CallResult], CallResult] | None = None
+    sending: "asyncio.Task[object] | None" = None
+    cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Tell the provider that the client has gone; before anything was sent, nothing will be."""
+        self.cancelled = True
+        if self.sending is not None:
+            self.sending.cancel()
+
+    @property
+    def known_tool(self) -> RegisteredTool:
+        """The tool, once it is resolved."""
+        assert self.tool is not None
+        return self.tool
+
+    @property
+    def decided(self) -> Decision:
+        """The decision, once there is one."""
+        assert self.decision is not None
+        return self.decision
+
+    @property
+    def tool_name(self) -> str:
+        """The tool's canonical name, or the name that was asked for."""
+        return self.tool.name if self.tool else self.request.tool
+
+    @property
+    def session_id(self) -> str:
+        """The session's id."""
+        return self.live.session.session_id
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the call changes nothing, as far as its tool's metadata says."""
+        return self.tool is not None and self.tool.classification.read_only
+
+    @property
+    def obligations(self) -> Obligations:
+        """What policy obliges the gateway to do."""
+        return self.decided.obligations
+
+    def limits(self) -> ResultLimits:
+        """The tool's result limits."""
+        return self.known_tool.definition.result_limits
+
+    def seconds_left(self, now: float, tool_default_s: float) -> float:
+        """What the provider may take: the least of the client's deadline, the tool's and policy's (PIPE-7)."""
+        allowed = self.known_tool.definition.timeout_s or tool_default_s
+        if self.obligations.timeout_s is not None:
+            allowed = min(allowed, self.obligations.timeout_s)
+        return max(0.001, min(self.deadline_at - now, allowed))
+
+    def invocation(self, deadline_s: float) -> Invocation:
+        """What the provider is sent."""
+        return Invocation(
+            session_id=self.session_id,
+            call_id=self.call_id,
+            tool=self.known_tool.name,
+            input=self.sent.raw,
+            deadline_s=deadline_s,
+            workdir=self.request.workdir,
+            labels=self.request.labels,
+            pending_id=self.pending.pending_id if self.pending else "",
+            state_token=self.pending.state_token if self.pending else "",
+        )
+
+    def answer(self, status: CallStatus, text: str = "", *, is_error: bool = False) -> CallResult:
+        """An answer to this call with the decision, the classification and one text."""
+        return CallResult(
+            call_id=self.call_id,
+            status=status,
+            decision=self.decision,
+            classification=self.tool.classification if self.tool else None,
+            content=(Text(text),) if text else (),
+            is_error=is_error,
+        )
+
+    def refused(self, code: str, message: str, *, revision: str, profile: str) -> CallResult:
+        """A denial by the gateway itself, before or beside policy; nothing was dispatched."""
+        self.decision = Decision(
+            decision_id=self.decision_id,
+            verdict=Verdict.DENY,
+            reasons=(Reason(code, message, "gateway"),),
+            policy_revision=revision,
+            profile=profile,
+        )
+        return self.answer(CallStatus.DENIED, message, is_error=True)

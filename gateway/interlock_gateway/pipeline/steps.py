@@ -1,0 +1,114 @@
+"""The steps from a resolved tool to a decision that can be enforced (PIPE-2): input, facts, decision, what is sent."""
+
+from interlock_gateway.core.call import CallResult
+from interlock_gateway.core.decision import DecisionError, denial_for_failure
+from interlock_gateway.core.document import InvalidDocumentError
+from interlock_gateway.facts import workdir_inside
+from interlock_gateway.pipeline.bind import call_digest
+from interlock_gateway.pipeline.decide import decide
+from interlock_gateway.pipeline.enforce import Path, path_for
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
+from interlock_gateway.pipeline.read_input import input_to_send, read_input
+from interlock_gateway.pipeline.resolve_tool import unknown_tool_message
+from interlock_gateway.pipeline.run import CallRun
+
+
+class Steps:
+    """Takes a run to its decision. Each refusal is an answer that says why, with nothing dispatched."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._principals: dict[int, tuple[object, str]] = {}
+
+    async def decide(self, run: CallRun) -> CallResult | None:
+        """Read, extract, decide. `None` when there is a decision to enforce, else the refusal."""
+        if run.tool is None:
+            message = unknown_tool_message(self._parts.registry, run.live.session, run.request.tool)
+            return self.refuse(run, "unknown_tool", message)
+        try:
+            limits = self._parts.settings
+            run.document = read_input(run.request.input, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
+        except InvalidDocumentError as error:
+            return self.refuse(run, "invalid_input", error.message)
+        if run.request.workdir and (problem := workdir_inside(run.request.workdir, run.live.session.roots)):
+            return self.refuse(run, "outside_workspace", problem)
+        await self._decide(run)
+        return None
+
+    def ready_to_send(self, run: CallRun) -> CallResult | None:
+        """Put together what is sent and check it against the schema; `None` when it may be sent (PIPE-4)."""
+        try:
+            run.sent = input_to_send(run.document, run.obligations)
+        except DecisionError as error:
+            return self.refuse(run, f"gateway_error.{error.code.value}", error.message)
+        if problems := run.known_tool.validator.problems(run.sent.value):
+            lines = "\n".join(problems)
+            return self.refuse(run, "invalid_arguments", f"The arguments of {run.tool_name} are not valid:\n{lines}")
+        return None
+
+    def refuse(self, run: CallRun, code: str, message: str) -> CallResult:
+        """A denial by the gateway itself."""
+        engine = self._parts.engine
+        return run.refused(code, message, revision=engine.revision, profile=engine.profile)
+
+    def path(self, run: CallRun) -> Path:
+        """Where the decision sends the call."""
+        return path_for(run.decided)
+
+    async def _decide(self, run: CallRun) -> None:
+        clock = self._parts.clock
+        began = clock.monotonic()
+        engine = self._parts.engine
+        try:
+            if run.known_tool.permission_class:
+                run.facts = await self._parts.facts.extract(run)
+        except DecisionError as error:
+            run.decision = denial_for_failure(
+                run.decision_id, error.code, error.message, revision=engine.revision, profile=engine.profile
+            )
+            return
+        run.decision = await decide(engine, run.decision_id, lambda: self._input(run))
+        run.decide_s = clock.monotonic() - began
+
+    def _input(self, run: CallRun) -> bytes:
+        settings = self._parts.settings
+        request = run.request
+        run.digest = call_digest(run, run.document, self._parts.engine.revision)
+        facts = CallFacts(
+            call_id=run.call_id,
+            kind=run.kind,
+            document=run.document,
+            digest=run.digest,
+            facts=run.facts,
+            workdir=request.workdir,
+            intent=request.intent,
+            labels=request.labels,
+            deliverable=request.deliverable,
+            confidence_field=settings.confidence_field,
+            time=run.received_at,
+        )
+        return policy_input(
+            principal=self._principal(run),
+            session=run.live.policy_json(run.received_at, settings.pending_mode),
+            call=call_json(facts),
+            tool=run.known_tool.policy_json,
+            gateway=self._gateway(),
+        )
+
+    def _gateway(self) -> str:
+        engine = self._parts.engine
+        return (
+            f'{{"replica":"{self._parts.settings.replica}","mode":"{engine.profile}","revision":"{engine.revision}"}}'
+        )
+
+    def _principal(self, run: CallRun) -> str:
+        # Principals live as long as their credentials; keyed by identity, because encoding one costs more than this.
+        known = self._principals.get(id(run.principal))
+        if known is not None and known[0] is run.principal:
+            return known[1]
+        text = principal_json(run.principal)
+        if len(self._principals) > 1000:  # noqa: PLR2004 - more principals than this are encoded again
+            self._principals.clear()
+        self._principals[id(run.principal)] = (run.principal, text)
+        return text
