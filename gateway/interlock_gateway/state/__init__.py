@@ -1,0 +1,1 @@
+"""What outlives the process: sessions, call ids, the journal, pending actions, pins (operations.md STATE-1)."""

@@ -1,0 +1,61 @@
+"""The journal, and what a start does about what the last run left unfinished (PIPE-9, PREV-14)."""
+
+from functools import partial
+
+from interlock_gateway.core.call import CallResult, CallState, CallStatus
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.operation import Operation, OperationState
+from interlock_gateway.pipeline.ports import RecoveryReport
+from interlock_gateway.state.call_store import finish_call
+from interlock_gateway.state.codec import encode_result
+from interlock_gateway.state.lane import Lane
+from interlock_gateway.state.operations import abandon_operations, get_operation, list_operations, move_operation
+from interlock_gateway.state.pending_store import abandon_pending
+from interlock_gateway.state.transaction import Link
+
+OUTCOME_UNKNOWN = (
+    "The gateway stopped while this call was running. "
+    "Whether it took effect is not known; it is not run again by itself."
+)
+
+
+class StoredJournal:
+    """`Journal` on a database, for one replica."""
+
+    def __init__(self, reader: Lane, writer: Lane, replica_id: str) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._replica_id = replica_id
+
+    async def list_operations(self, session_id: str, limit: int, after_sequence: int = 0) -> tuple[Operation, ...]:
+        """At most `limit` of the session's operations, oldest first, from behind `after_sequence`."""
+        work = partial(list_operations, session_id=session_id, limit=limit, after_sequence=after_sequence)
+        return await self._reader.submit(work)
+
+    async def get_operation(self, operation_id: str) -> Operation | None:
+        """The operation."""
+        return await self._reader.submit(partial(get_operation, operation_id=operation_id))
+
+    async def move_operation(self, operation_id: str, target: OperationState, now: float, error: str = "") -> Operation:
+        """Take the operation to `target`; one of many callers that try the same step succeeds.
+
+        Raises `UnknownTransitionError` when it cannot go there from where it is, and `UnknownRecordError`.
+        """
+        work = partial(move_operation, operation_id=operation_id, target=target, now=now, error=error)
+        return await self._writer.submit(work)
+
+    async def recover(self, now: float) -> RecoveryReport:
+        """At start: what this replica left unfinished becomes unknown, and is never run again by itself."""
+        return await self._writer.submit(partial(_recover, replica_id=self._replica_id, now=now))
+
+
+def _recover(link: Link, replica_id: str, now: float) -> RecoveryReport:
+    operations = abandon_operations(link, replica_id, now, OUTCOME_UNKNOWN)
+    for operation in operations:
+        result = encode_result(_unknown(operation.call_id))
+        finish_call(link, operation.session_id, operation.call_id, CallState.OUTCOME_UNKNOWN, now=now, result=result)
+    return RecoveryReport(operations, abandon_pending(link, replica_id, now, OUTCOME_UNKNOWN))
+
+
+def _unknown(call_id: str) -> CallResult:
+    return CallResult(call_id, CallStatus.OUTCOME_UNKNOWN, content=(Text(OUTCOME_UNKNOWN),), is_error=True)

@@ -1,0 +1,184 @@
+"""The stack of pending actions of each session (PREV-2, PREV-13)."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+from interlock_gateway.core.machine import UnknownTransitionError
+from interlock_gateway.core.pending import PENDING_MACHINE, PendingAction, PendingState
+from interlock_gateway.pipeline.ports import StateConflictError, UnknownRecordError
+from interlock_gateway.state import pending_statements as sql
+from interlock_gateway.state.lane import Lane
+from interlock_gateway.state.transaction import Link, Row
+
+
+class PendingActions:
+    """`PendingStore` on a database, for one replica."""
+
+    def __init__(self, reader: Lane, writer: Lane, replica_id: str) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._replica_id = replica_id
+
+    async def push_pending(self, action: PendingAction) -> PendingAction:
+        """Put `action` on top of its session's stack; it comes back with its sequence."""
+        return await self._writer.submit(partial(_push, action=action))
+
+    async def replace_pending(self, old_id: str, new: PendingAction) -> PendingAction:
+        """Put `new` in the place of an action that is pending or being applied; the old one is discarded (PREV-5)."""
+        return await self._writer.submit(partial(_replace, old_id=old_id, new=new))
+
+    async def list_pending(self, session_id: str, now: float) -> tuple[PendingAction, ...]:
+        """Those that are pending, top first."""
+        return await self._reader.submit(lambda link: _actions(link.rows(sql.LIST, session=session_id, now=now)))
+
+    async def top_pending(self, session_id: str, now: float) -> PendingAction | None:
+        """The pending one that `resolve` acts on."""
+        return await self._reader.submit(lambda link: _first(link.rows(sql.TOP, session=session_id, now=now)))
+
+    async def count_pending(self, session_id: str, now: float) -> int:
+        """How many are pending."""
+        rows = await self._reader.submit(lambda link: link.rows(sql.COUNT, session=session_id, now=now))
+        return int(rows[0][0])
+
+    async def unknown_pending(self, session_id: str) -> tuple[PendingAction, ...]:
+        """Those of which nobody knows whether they were applied, latest first (PREV-14)."""
+        return await self._reader.submit(lambda link: _actions(link.rows(sql.LIST_UNKNOWN, session=session_id)))
+
+    async def claim_pending(self, pending_id: str, claimant: str, now: float) -> PendingAction | None:
+        """Take a pending action to be applied; of many claimants one gets it, the others `None`.
+
+        Also `None`: it is past its expiry, or not the top: another is pending, or being applied, above it.
+        """
+        replica = self._replica_id
+
+        def work(link: Link) -> PendingAction | None:
+            return _first(link.rows(sql.CLAIM, id=pending_id, claimed_by=claimant, replica=replica, now=now))
+
+        return await self._writer.submit(work)
+
+    async def release_pending(self, pending_id: str, now: float) -> PendingAction:
+        """Being applied → pending, on top again (PREV-7)."""
+        return await self._writer.submit(partial(_release, pending_id=pending_id, now=now))
+
+    async def finish_pending(self, pending_id: str, state: PendingState, now: float, reason: str) -> PendingAction:
+        """Being applied → `state`: applied or unknown."""
+        work = partial(_move, pending_id=pending_id, source=PendingState.APPLYING, target=state, now=now, reason=reason)
+        return await self._writer.submit(work)
+
+    async def settle_unknown(self, pending_id: str, now: float, *, applied: bool) -> PendingAction:
+        """Somebody said what happened: unknown → applied or discarded (PREV-14)."""
+        target = PendingState.APPLIED if applied else PendingState.DISCARDED
+        source = PendingState.OUTCOME_UNKNOWN
+        work = partial(_move, pending_id=pending_id, source=source, target=target, now=now, reason="settled")
+        return await self._writer.submit(work)
+
+    async def discard_pending(self, pending_id: str, now: float, reason: str) -> PendingAction | None:
+        """Pending → discarded; `None` when it is not pending any more. Of many callers one gets it."""
+        result = sql.reason_document(reason)
+        return await self._writer.submit(
+            lambda link: _first(link.rows(sql.DISCARD, id=pending_id, now=now, result=result))
+        )
+
+    async def discard_session_pending(self, session_id: str, reason: str, now: float) -> tuple[PendingAction, ...]:
+        """Discard every pending action of the session."""
+        result = sql.reason_document(reason)
+        return await self._writer.submit(
+            lambda link: _actions(link.rows(sql.DISCARD_SESSION, session=session_id, now=now, result=result))
+        )
+
+    async def expire_pending(self, now: float) -> tuple[PendingAction, ...]:
+        """Every pending action past its expiry → expired, with reason `expired` (PREV-13)."""
+        result = sql.reason_document("expired")
+        return await self._writer.submit(lambda link: _actions(link.rows(sql.EXPIRE, now=now, result=result)))
+
+
+def abandon_pending(link: Link, replica_id: str, now: float, reason: str) -> tuple[PendingAction, ...]:
+    """Call unknown whatever `replica_id` was applying."""
+    return _actions(link.rows(sql.ABANDON, replica=replica_id, now=now, result=sql.reason_document(reason)))
+
+
+def _push(link: Link, action: PendingAction) -> PendingAction:
+    return _insert(link, replace(action, sequence=_next_sequence(link, action.session_id)))
+
+
+def _insert(link: Link, action: PendingAction) -> PendingAction:
+    if action.state is not PendingState.PENDING:
+        raise ValueError("an action starts pending")
+    link.change(sql.INSERT, **sql.values_of(action))
+    return action
+
+
+def _replace(link: Link, old_id: str, new: PendingAction) -> PendingAction:
+    old = _existing(link, old_id)
+    if old.session_id != new.session_id:
+        raise StateConflictError("an action is replaced within its session")
+    if old.state is PendingState.APPLYING:
+        PENDING_MACHINE.step(old.state, PendingState.PENDING)
+    else:
+        PENDING_MACHINE.step(old.state, PendingState.DISCARDED)
+    _swap(link, old, PendingState.DISCARDED, new.created_at, "replaced by a fresh preview")
+    return _insert(link, replace(new, sequence=old.sequence))
+
+
+def _release(link: Link, pending_id: str, now: float) -> PendingAction:
+    PENDING_MACHINE.step(PendingState.APPLYING, PendingState.PENDING)
+    before = _existing(link, pending_id)
+    place = _next_sequence(link, before.session_id)
+    released = _first(link.rows(sql.RELEASE, id=pending_id, place=place, now=now))
+    if released is None:
+        raise _cannot_go(before.state, PendingState.PENDING)
+    return released
+
+
+def _move(
+    link: Link, pending_id: str, source: PendingState, target: PendingState, *, now: float, reason: str
+) -> PendingAction:
+    PENDING_MACHINE.step(source, target)
+    before = _existing(link, pending_id)
+    if before.state is not source:
+        raise _cannot_go(before.state, target)
+    return _swap(link, before, target, now, reason)
+
+
+def _swap(link: Link, before: PendingAction, target: PendingState, now: float, reason: str) -> PendingAction:
+    """Compare and set: `before` is still in its state, and is in `target` then."""
+    after = _first(
+        link.rows(
+            sql.MOVE,
+            id=before.pending_id,
+            source=before.state.value,
+            target=target.value,
+            now=now,
+            result=sql.reason_document(reason),
+        )
+    )
+    if after is None:
+        raise _cannot_go(_existing(link, before.pending_id).state, target)
+    return after
+
+
+def _cannot_go(current: PendingState, target: PendingState) -> UnknownTransitionError:
+    return UnknownTransitionError(f"pending action: {current.value} -> {target.value} is not possible here")
+
+
+def _next_sequence(link: Link, session_id: str) -> int:
+    row = link.row(sql.NEXT_SEQUENCE, session=session_id)
+    if row is None:
+        raise StateConflictError(f"there is no session {session_id}")
+    return int(row[0])
+
+
+def _existing(link: Link, pending_id: str) -> PendingAction:
+    action = _first(link.rows(sql.GET, id=pending_id))
+    if action is None:
+        raise UnknownRecordError(f"there is no pending action {pending_id}")
+    return action
+
+
+def _first(rows: list[Row]) -> PendingAction | None:
+    return sql.action_of(rows[0]) if rows else None
+
+
+def _actions(rows: Iterable[Row]) -> tuple[PendingAction, ...]:
+    return tuple(map(sql.action_of, rows))

@@ -1,0 +1,146 @@
+"""The tables, one schema for every database (STATE-1).
+
+Columns are what statements identify, filter, order or guard by. The rest of a record is one JSON document, kept as
+ASCII bytes: so any text survives, also what PostgreSQL's text type would refuse. Times are Unix seconds.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    literal_column,
+)
+
+# The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
+HEAD = "0001"
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("session_id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("opened_at", Double, nullable=False),
+    Column("closed_at", Double),
+    # Counts the places on the session's stack of pending actions.
+    Column("pending_sequence", Integer, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    Index(None, "opened_at", "session_id"),
+)
+
+# No reference to `sessions`: facts are written behind, many at once, and one unknown session must not lose the others.
+session_facts = Table(
+    "session_facts",
+    metadata,
+    Column("session_id", Text, primary_key=True),
+    Column("document", LargeBinary, nullable=False),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("session_id", Text, ForeignKey("sessions.session_id"), primary_key=True),
+    Column("call_id", Text, primary_key=True),
+    Column("request_digest", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("status", Text),
+    Column("updated_at", Double, nullable=False),
+    Column("result", LargeBinary),
+)
+
+operations = Table(
+    "operations",
+    metadata,
+    # SQLite counts for itself only in a column that it calls INTEGER.
+    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("operation_id", Text, nullable=False, unique=True),
+    Column("session_id", Text, nullable=False),
+    Column("call_id", Text, nullable=False),
+    Column("replica_id", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("intended_at", Double, nullable=False),
+    Column("finished_at", Double),
+    Column("updated_at", Double, nullable=False),
+    Column("input", LargeBinary, nullable=False),
+    Column("intent", LargeBinary, nullable=False),
+    Column("outcome", LargeBinary),
+    ForeignKeyConstraint(["session_id", "call_id"], ["calls.session_id", "calls.call_id"]),
+    Index(None, "session_id", "sequence"),
+    # A number that was given once is never given again: clients page by it.
+    sqlite_autoincrement=True,
+)
+
+IS_INTENDED = operations.c.state == literal_column("'intended'")
+# Holds only what is in flight, so that a start finds it among millions.
+Index("ix_operations_in_flight", operations.c.replica_id, sqlite_where=IS_INTENDED, postgresql_where=IS_INTENDED)
+
+pending_actions = Table(
+    "pending_actions",
+    metadata,
+    Column("pending_id", Text, primary_key=True),
+    Column("session_id", Text, ForeignKey("sessions.session_id"), nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    # Who applies it, and in which replica; empty until it is claimed.
+    Column("claimant", Text, nullable=False),
+    Column("replica_id", Text, nullable=False),
+    Column("input", LargeBinary, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    Column("outcome", LargeBinary),
+    Index(None, "session_id", "state", "sequence"),
+    Index(None, "state", "expires_at"),
+)
+
+standing_handlers = Table(
+    "standing_handlers",
+    metadata,
+    Column("session_id", Text, ForeignKey("sessions.session_id"), primary_key=True),
+    Column("document", LargeBinary, nullable=False),
+)
+
+pins = Table(
+    "pins",
+    metadata,
+    Column("provider", Text, primary_key=True),
+    Column("tool", Text, primary_key=True),
+    Column("sha256", Text, nullable=False),
+    Column("pinned_at", Double, nullable=False),
+    Column("approved_by", Text, nullable=False),
+    Column("definition", LargeBinary, nullable=False),
+)
+
+consents = Table(
+    "consents",
+    metadata,
+    Column("provider", Text, primary_key=True),
+    Column("definitions_sha256", Text, primary_key=True),
+    Column("given_by", Text, nullable=False),
+    Column("given_at", Double, nullable=False),
+    Column("shown", LargeBinary, nullable=False),
+)
+
+# Written to find out whether writing works again.
+probes = Table(
+    "probes",
+    metadata,
+    Column("replica_id", Text, primary_key=True),
+    Column("count", Integer, nullable=False),
+)

@@ -1,0 +1,140 @@
+"""Sessions and what is known about them."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from sqlalchemy import bindparam, or_, select, update
+
+from interlock_gateway.core.session import Session
+from interlock_gateway.state.lane import Lane
+from interlock_gateway.state.record_codec import RecordCodec
+from interlock_gateway.state.schema import session_facts, sessions
+from interlock_gateway.state.transaction import Link, Row, Statement
+
+_COLUMNS = (
+    sessions.c.session_id,
+    sessions.c.owner,
+    sessions.c.opened_at,
+    sessions.c.closed_at,
+    sessions.c.document,
+)
+
+_COLUMN_NAMES = tuple(column.name for column in _COLUMNS[:-1])
+_DOCUMENT = RecordCodec(Session, columns=frozenset(_COLUMN_NAMES))
+
+_INSERT = Statement(
+    lambda insert: (
+        insert(sessions)
+        .values(
+            session_id=bindparam("session_id"),
+            owner=bindparam("owner"),
+            opened_at=bindparam("opened_at"),
+            closed_at=bindparam("closed_at"),
+            pending_sequence=0,
+            document=bindparam("document"),
+        )
+        .on_conflict_do_nothing()
+    )
+)
+_GET = Statement(select(*_COLUMNS).where(sessions.c.session_id == bindparam("id")))
+_CLOSE = Statement(
+    update(sessions)
+    .where(sessions.c.session_id == bindparam("id"), sessions.c.closed_at.is_(None))
+    .values(closed_at=bindparam("now"))
+)
+_IN_ORDER = select(*_COLUMNS).order_by(sessions.c.opened_at, sessions.c.session_id).limit(bindparam("limit"))
+_FIRST = Statement(_IN_ORDER)
+_BEHIND = Statement(
+    _IN_ORDER.where(
+        sessions.c.opened_at >= bindparam("opened_at"),
+        or_(sessions.c.opened_at > bindparam("opened_at"), sessions.c.session_id > bindparam("id")),
+    )
+)
+_SAVE_FACTS = Statement(
+    lambda insert: (
+        insert(session_facts)
+        .values(session_id=bindparam("id"), document=bindparam("document"))
+        .on_conflict_do_update(index_elements=["session_id"], set_={"document": bindparam("document")})
+    )
+)
+_LOAD_FACTS = Statement(select(session_facts.c.document).where(session_facts.c.session_id == bindparam("id")))
+
+
+class Sessions:
+    """`SessionStore` on a database."""
+
+    def __init__(self, reader: Lane, writer: Lane) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def get_session(self, session_id: str) -> Session | None:
+        """The session, open or closed."""
+        return await self._reader.submit(partial(_get, session_id=session_id))
+
+    async def ensure_session(self, session: Session) -> Session:
+        """Keep `session` unless there is one with its id; the kept one, whose owner never changes."""
+        return await self._writer.submit(partial(_ensure, session=session))
+
+    async def close_session(self, session_id: str, now: float) -> Session | None:
+        """Close it; one that is closed keeps its time. `None` when there is none."""
+        return await self._writer.submit(partial(_close, session_id=session_id, now=now))
+
+    async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
+        """At most `limit` sessions, first opened first, from behind the session `after`."""
+        return await self._reader.submit(partial(_list, limit=limit, after=after))
+
+    async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:
+        """Keep one JSON document for each session id, in place of its earlier one."""
+        await self._writer.submit(partial(_save_facts, facts=dict(facts)))
+
+    async def load_session_facts(self, session_id: str) -> bytes | None:
+        """The document kept last."""
+        return await self._reader.submit(partial(_load_facts, session_id=session_id))
+
+
+def _get(link: Link, session_id: str) -> Session | None:
+    row = link.row(_GET, id=session_id)
+    return None if row is None else _session(row)
+
+
+def _ensure(link: Link, session: Session) -> Session:
+    link.change(
+        _INSERT,
+        session_id=session.session_id,
+        owner=session.owner,
+        opened_at=session.opened_at,
+        closed_at=session.closed_at,
+        document=_DOCUMENT.encode(session),
+    )
+    kept = _get(link, session.session_id)
+    assert kept is not None
+    return kept
+
+
+def _close(link: Link, session_id: str, now: float) -> Session | None:
+    link.change(_CLOSE, id=session_id, now=now)
+    return _get(link, session_id)
+
+
+def _list(link: Link, limit: int, after: str | None) -> tuple[Session, ...]:
+    if after is None:
+        return tuple(map(_session, link.rows(_FIRST, limit=limit)))
+    last = _get(link, after)
+    if last is None:
+        return ()
+    return tuple(map(_session, link.rows(_BEHIND, limit=limit, opened_at=last.opened_at, id=after)))
+
+
+def _save_facts(link: Link, facts: Mapping[str, bytes]) -> None:
+    for session_id, document in facts.items():
+        link.change(_SAVE_FACTS, id=session_id, document=document)
+
+
+def _load_facts(link: Link, session_id: str) -> bytes | None:
+    row = link.row(_LOAD_FACTS, id=session_id)
+    return None if row is None else row[0]
+
+
+def _session(row: Row) -> Session:
+    *columns, document = row
+    return _DOCUMENT.decode(document, **dict(zip(_COLUMN_NAMES, columns, strict=True)))

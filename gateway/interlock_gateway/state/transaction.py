@@ -1,0 +1,132 @@
+"""Statements and what runs them.
+
+SQLAlchemy writes the SQL, once for each statement; the driver runs it. Going through SQLAlchemy's `Connection` for
+every statement costs 25 µs in place of 5, and a `begin_nested` 100 µs, all while holding the interpreter's lock.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from sqlalchemy import Delete, Insert, Select, Update
+
+from interlock_gateway.pipeline.ports import StateConflictError
+from interlock_gateway.state.database import Database, InsertInto
+
+Row: TypeAlias = tuple[Any, ...]
+Sql: TypeAlias = Select[*tuple[Any, ...]] | Insert | Update | Delete
+
+
+class Statement:
+    """One SQL statement with named parameters.
+
+    `build` is the statement, or makes it from the database's `INSERT` (for `ON CONFLICT`).
+    """
+
+    __slots__ = ("build",)
+
+    def __init__(self, build: Sql | Callable[[InsertInto], Sql]) -> None:
+        self.build = build
+
+
+class _Compiled:
+    __slots__ = ("_constants", "_order", "sql")
+
+    def __init__(self, statement: Statement, database: Database) -> None:
+        build = statement.build
+        sql = build(database.insert) if callable(build) else build
+        compiler = sql.compile(dialect=database.engine.dialect, compile_kwargs={"render_postcompile": True})
+        self.sql = compiler.string
+        self._order = compiler.positiontup
+        self._constants = {name: bind.value for bind, name in compiler.bind_names.items() if not bind.required}
+
+    def bind(self, values: dict[str, Any]) -> Any:
+        """The parameters as the driver wants them; raises `KeyError` for one that has no value."""
+        merged = {**self._constants, **values} if self._constants else values
+        return merged if self._order is None else [merged[name] for name in self._order]
+
+
+class DatabaseFailedError(Exception):
+    """The database does not work: nothing of the transaction was kept, and its connection is of no more use."""
+
+
+class Link:
+    """One connection, for one thread; what a submitted function is given to work with.
+
+    Anything may raise `DatabaseFailedError`. A statement raises `StateConflictError` when it breaks a constraint.
+    """
+
+    __slots__ = ("_compiled", "_connection", "_cursor", "_database")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._compiled: dict[Statement, _Compiled] = {}
+        try:
+            self._connection = database.engine.raw_connection()
+        except (OSError, database.failures) as error:
+            raise DatabaseFailedError(str(error)) from error
+        self._cursor = self._connection.cursor()
+
+    def rows(self, statement: Statement, **values: Any) -> list[Row]:
+        """Run `statement` and give every row of its answer."""
+        self._execute(statement, values)
+        return list(self._cursor.fetchall())
+
+    def row(self, statement: Statement, **values: Any) -> Row | None:
+        """Run `statement` and give the first row of its answer."""
+        return next(iter(self.rows(statement, **values)), None)
+
+    def change(self, statement: Statement, **values: Any) -> int:
+        """Run `statement`, which gives no rows, and say how many rows it changed."""
+        self._execute(statement, values)
+        return int(self._cursor.rowcount)
+
+    def begin(self) -> None:
+        """Begin a transaction that writes."""
+        self._command(self._database.begin)
+
+    def commit(self) -> None:
+        """End the transaction; what it did is on disk then."""
+        self._command("COMMIT")
+
+    def roll_back(self) -> None:
+        """End the transaction as if it had not been."""
+        self._command("ROLLBACK")
+
+    def mark(self) -> None:
+        """Set a point in the transaction to return to."""
+        self._command("SAVEPOINT work")
+
+    def forget_mark(self) -> None:
+        """Keep what was done since `mark`."""
+        self._command("RELEASE SAVEPOINT work")
+
+    def return_to_mark(self) -> None:
+        """Undo what was done since `mark`, and forget it."""
+        self._command("ROLLBACK TO SAVEPOINT work")
+        self._command("RELEASE SAVEPOINT work")
+
+    def close(self) -> None:
+        """Close the connection; a transaction that is open is lost."""
+        try:
+            self._connection.close()
+        except self._database.failures as error:
+            raise DatabaseFailedError(str(error)) from error
+
+    def _execute(self, statement: Statement, values: dict[str, Any]) -> None:
+        compiled = self._compiled.get(statement)
+        if compiled is None:
+            compiled = self._compiled[statement] = _Compiled(statement, self._database)
+        try:
+            self._cursor.execute(compiled.sql, compiled.bind(values))
+        except self._database.conflicts as error:
+            raise StateConflictError(str(error)) from error
+        except self._database.own_faults:
+            raise
+        except self._database.failures as error:
+            raise DatabaseFailedError(str(error)) from error
+
+    def _command(self, sql: str) -> None:
+        try:
+            self._cursor.execute(sql)
+        except self._database.failures as error:
+            raise DatabaseFailedError(str(error)) from error
