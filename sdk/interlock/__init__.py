@@ -1,1 +1,37 @@
-"""The Python SDK of the Interlock safety gateway."""
+"""The Python SDK of the Interlock safety gateway: call tools through it, from an event loop or from threads.
+
+    from interlock import Gateway
+
+    async with Gateway("unix:/run/interlock/gateway.sock") as gateway:
+        session = await gateway.open_session(intent="tidy up the docs")
+        result = await session.call("read", {"path": "README.md"})
+        print(result.for_model)
+
+Only a result that is `completed` ran. The nouns live in modules named like them: `interlock.results`,
+`interlock.decisions`, `interlock.calls`, `interlock.tools`, `interlock.journal`, `interlock.artifacts`,
+`interlock.references`; the errors in `interlock.errors`; writing tools in `interlock.provider`; operators' and
+approvers' clients in `interlock.admin`; the test double in `interlock.testing`.
+"""
+
+from interlock._gateway import Gateway, Session, SyncGateway, SyncSession
+from interlock.calls import Call, Deliverable
+from interlock.decisions import Decision, Verdict
+from interlock.errors import CallNotRunError, GatewayUnavailableError, InterlockError, OutcomeUnknownError
+from interlock.results import CallResult, CallStatus
+
+__all__ = [
+    "Call",
+    "CallNotRunError",
+    "CallResult",
+    "CallStatus",
+    "Decision",
+    "Deliverable",
+    "Gateway",
+    "GatewayUnavailableError",
+    "InterlockError",
+    "OutcomeUnknownError",
+    "Session",
+    "SyncGateway",
+    "SyncSession",
+    "Verdict",
+]

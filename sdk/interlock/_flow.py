@@ -1,0 +1,209 @@
+"""What a client does, without I/O: a flow is a generator of steps, driven by a sync and an async driver.
+
+A flow yields a step and is sent what became of it. It holds everything that is to be decided (deadlines, retries, what
+an error means); a driver only carries steps out.
+"""
+
+import random
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
+
+import grpc
+from google.protobuf.message import Message
+
+from interlock._status import ErrorDetail, read_details
+from interlock.errors import RequestError, error_class
+
+M = TypeVar("M", bound=Message)
+T = TypeVar("T")
+
+MAX_ATTEMPTS = 4
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 2.0
+
+# With these the gateway says that it did not begin, so that anything may be asked again.
+_NOT_BEGUN = frozenset({"OVERLOADED", "DRAINING"})
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Generic[M]):
+    """An RPC: its path, what it answers, and whether asking twice does no more than asking once."""
+
+    path: str
+    response: type[M]
+    repeatable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Carry out a unary RPC; answered with an `Answer` or a `Failure`."""
+
+    method: Method[Any]
+    request: Message
+    timeout: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Begin an RPC that answers with a stream, in place of one that is open; answered with None."""
+
+    method: Method[Any]
+    request: Message
+    timeout: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """Read the open stream; answered with an `Answer`, an `End` or a `Failure`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Let so many seconds pass; answered with None."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Emit(Generic[T]):
+    """Hand an item to whoever iterates; answered with None."""
+
+    item: T
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A message."""
+
+    message: Any
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The stream has ended well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A gRPC error, and how many seconds after the RPC was begun; `details` is `grpc-status-details-bin`."""
+
+    code: grpc.StatusCode
+    message: str
+    details: bytes
+    elapsed: float
+
+
+Step: TypeAlias = Ask | Open | Next | Rest | Emit[Any]
+Flow: TypeAlias = Generator[Step, Any, T]
+Items: TypeAlias = Generator[Ask | Open | Next | Rest | Emit[T], Any, None]
+
+
+def error_from(failure: Failure, detail: ErrorDetail | None = None, call_id: str = "") -> RequestError:
+    """The exception that a gRPC error becomes; the one place where this is decided."""
+    detail = detail or read_details(failure.details)
+    return error_class(failure.code)(
+        failure.message,
+        code=failure.code,
+        reason=detail.reason,
+        metadata=detail.metadata,
+        retry_after=detail.retry_after,
+        call_id=call_id,
+    )
+
+
+class Attempts:
+    """How often something may still be asked, and when: up to four times, and never past the deadline."""
+
+    def __init__(
+        self, method: Method[Any], timeout: float | None, call_id: str = "", jitter: Callable[[], float] = random.random
+    ) -> None:
+        self._repeatable = method.repeatable
+        self._call_id = call_id
+        self._jitter = jitter
+        self._made = 0
+        self.left = timeout
+
+    def pause_after(self, failure: Failure) -> Rest:
+        """The pause before the next attempt.
+
+        Raises the failure's RequestError when there is to be none.
+        """
+        detail = read_details(failure.details)
+        self._made += 1
+        seconds = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._made) * (0.5 + self._jitter() / 2)
+        seconds = max(seconds, detail.retry_after or 0.0)
+        if self.left is not None:
+            self.left -= failure.elapsed + seconds
+        if not self._again(failure, detail) or (self.left is not None and self.left <= 0):
+            raise error_from(failure, detail, self._call_id)
+        return Rest(seconds)
+
+    def _again(self, failure: Failure, detail: ErrorDetail) -> bool:
+        if self._made >= MAX_ATTEMPTS:
+            return False
+        if detail.reason in _NOT_BEGUN:
+            return True
+        return self._repeatable and failure.code is grpc.StatusCode.UNAVAILABLE
+
+
+def ask(method: Method[M], request: Message, timeout: float | None, call_id: str = "") -> Flow[M]:
+    """A unary RPC, asked again where that is safe.
+
+    Raises a RequestError.
+    """
+    attempts = Attempts(method, timeout, call_id)
+    while True:
+        reply = yield Ask(method, request, attempts.left)
+        if isinstance(reply, Answer):
+            message: M = reply.message
+            return message
+        yield attempts.pause_after(reply)
+
+
+def each(
+    method: Method[M], request: Message, timeout: float | None, receive: Callable[[M], T | None], call_id: str = ""
+) -> Items[T]:
+    """A streaming RPC whose messages are handed on as they come, as `receive` reads them; None hands nothing on.
+
+    Where that is safe it is begun again from the start, and `receive` has to know what it has seen.
+    Raises a RequestError.
+    """
+    attempts = Attempts(method, timeout, call_id)
+    while True:
+        yield Open(method, request, attempts.left)
+        reply = yield Next()
+        while isinstance(reply, Answer):
+            item = receive(reply.message)
+            if item is not None:
+                yield Emit(item)
+            reply = yield Next()
+        if isinstance(reply, End):
+            return
+        yield attempts.pause_after(reply)
+
+
+def every(method: Method[M], request: Message, timeout: float | None) -> Flow[list[M]]:
+    """All messages of a streaming RPC.
+
+    Raises a RequestError.
+    """
+    attempts = Attempts(method, timeout)
+    while True:
+        messages: list[M] = []
+        yield Open(method, request, attempts.left)
+        reply = yield Next()
+        while isinstance(reply, Answer):
+            messages.append(reply.message)
+            reply = yield Next()
+        if isinstance(reply, End):
+            return messages
+        yield attempts.pause_after(reply)
+
+
+def unreachable(words: str) -> NoReturn:
+    """An answer that the contract rules out.
+
+    Raises a RequestError.
+    """
+    raise RequestError(words, code=grpc.StatusCode.INTERNAL)

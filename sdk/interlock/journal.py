@@ -1,0 +1,116 @@
+"""What a session left behind: pending actions, operations, and what a rollback did with them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from interlock.decisions import Effect
+from interlock.results import CallResult, Preview, UndoInfo
+
+__all__ = [
+    "Operation",
+    "OperationState",
+    "PendingAction",
+    "PendingList",
+    "PendingState",
+    "RollbackLine",
+    "RollbackOutcome",
+]
+
+
+class PendingState(StrEnum):
+    """Where a pending action stands."""
+
+    UNKNOWN = "unknown"
+    PENDING = "pending"
+    APPLYING = "applying"
+    APPLIED = "applied"
+    DISCARDED = "discarded"
+    EXPIRED = "expired"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingAction:
+    """A previewed change waiting for `session.resolve`."""
+
+    pending_id: str
+    call_id: str = ""
+    label: str = ""
+    source_tool: str = ""
+    state: PendingState = PendingState.UNKNOWN
+    preview: Preview | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    created_at: datetime | None = None
+    expires_at: datetime | None = None
+    decision_id: str = ""
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingList:
+    """The pending actions, top first, and the label of the standing handler, empty when there is none."""
+
+    actions: tuple[PendingAction, ...] = ()
+    standing_handler: str = ""
+
+
+class OperationState(StrEnum):
+    """Where an operation of the journal stands."""
+
+    UNKNOWN = "unknown"
+    INTENDED = "intended"
+    DONE = "done"
+    FAILED = "failed"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+    UNDOING = "undoing"
+    UNDONE = "undone"
+    UNDO_FAILED = "undo_failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A call that ran and changed something, kept with how to undo it; later ones have a greater sequence."""
+
+    operation_id: str
+    sequence: int = 0
+    call_id: str = ""
+    tool: str = ""
+    provider: str = ""
+    effect: Effect = Effect.UNKNOWN
+    state: OperationState = OperationState.UNKNOWN
+    undo: UndoInfo | None = None
+    undo_call_id: str = ""
+    error: str = ""
+    decision_id: str = ""
+    intended_at: datetime | None = None
+    finished_at: datetime | None = None
+    undone_at: datetime | None = None
+
+
+class RollbackOutcome(StrEnum):
+    """What a rollback did with one operation; all but the first three ended it there."""
+
+    UNKNOWN = "unknown"
+    UNDONE = "undone"
+    ALREADY_UNDONE = "already_undone"
+    SKIPPED_IRREVERSIBLE = "skipped_irreversible"
+    STOPPED_IRREVERSIBLE = "stopped_irreversible"
+    FAILED = "failed"
+    DENIED = "denied"
+    HELD = "held"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollbackLine:
+    """One operation of a rollback; `remaining` is how many of the target are still to be undone after it."""
+
+    operation: Operation
+    outcome: RollbackOutcome = RollbackOutcome.UNKNOWN
+    message: str = ""
+    manual_guide: str = ""
+    result: CallResult | None = None
+    remaining: int = 0
