@@ -298,5 +298,7 @@ def _hand_on(answer: "asyncio.Future[CallResult]", error: BaseException) -> None
     if isinstance(error, RequestError):
         answer.set_exception(error)
     else:
-        answer.set_exception(RequestError(RequestFault.DEADLINE, "the first call with this id ended without an answer"))
+        answer.set_exception(
+            RequestError(RequestFault.CANCELLED, "the first call with this id ended without an answer")
+        )
     answer.exception()  # whoever waits for it sees it; nobody waiting is no fault

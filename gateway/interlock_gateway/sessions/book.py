@@ -173,7 +173,7 @@ def _narrowed(configured: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str
         path = PurePosixPath(root)
         if ".." in path.parts or not any(path.is_relative_to(allowed) for allowed in configured):
             raise RequestError(
-                RequestFault.INVALID_FIELD,
+                RequestFault.ROOT_NOT_ALLOWED,
                 f"workspace root {root} is not inside a configured root",
                 field="workspace_roots",
             )

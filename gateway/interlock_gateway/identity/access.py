@@ -1,0 +1,59 @@
+"""Which role may call which RPC (AUTH-2). An RPC that is not in the table is nobody's."""
+
+from interlock_gateway.core.session import Principal, Role
+from interlock_gateway.errors import RequestError, RequestFault
+
+_AGENT = frozenset({Role.AGENT})
+_OPERATOR = frozenset({Role.OPERATOR})
+_READER = frozenset({Role.OPERATOR, Role.AUDITOR})
+
+ACCESS: dict[str, frozenset[Role]] = {
+    **{
+        f"/interlock.v1.GatewayService/{rpc}": _AGENT
+        for rpc in (
+            "OpenSession",
+            "CloseSession",
+            "ListTools",
+            "Evaluate",
+            "CallTool",
+            "StreamTool",
+            "Resolve",
+            "ListPending",
+            "ListOperations",
+        )
+    },
+    # Artifacts belong to the session that made them, and operators may read them (ART-1).
+    **{
+        f"/interlock.v1.GatewayService/{rpc}": _AGENT | _OPERATOR
+        for rpc in ("ReadArtifact", "SearchArtifact", "StatArtifact")
+    },
+    **{
+        f"/interlock.v1.AdminService/{rpc}": _READER
+        for rpc in (
+            "GetStatus",
+            "GetPolicyStatus",
+            "ListProviders",
+            "ListProviderTools",
+            "ListSessions",
+            "GetSessionReport",
+        )
+    },
+    **{
+        f"/interlock.v1.AdminService/{rpc}": _OPERATOR
+        for rpc in (
+            "ReloadPolicy",
+            "RegisterProvider",
+            "UnregisterProvider",
+            "ConfirmProviderTools",
+            "ApproveToolChange",
+        )
+    },
+}
+
+
+def check_access(principal: Principal, method: str) -> None:
+    """Raise `RequestError` unless `principal` holds a role that may call `method`."""
+    allowed = ACCESS.get(method, frozenset())
+    if not (allowed & principal.roles):
+        needed = ", ".join(sorted(role.value for role in allowed)) or "nobody"
+        raise RequestError(RequestFault.ROLE_MISSING, f"this method is for: {needed}")

@@ -1,0 +1,69 @@
+"""What a session sees of the registry: the tools, in order, and the words for a model's prompt (TOOL-7, TOOL-8)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from interlock_gateway.core.session import Session
+from interlock_gateway.core.tool import Effect, PinState, description_for_model
+from interlock_gateway.pipeline.resolve_tool import visible
+from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry
+
+RESOLVE_TOOL = "resolve"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One tool as a session sees it."""
+
+    tool: RegisteredTool
+    description: str
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """A session's tools, safest first; `required` names the tool that must be called next, or is empty (PREV-10)."""
+
+    tools: tuple[Listed, ...]
+    required: str
+    available_block: str
+    guidelines_block: str
+
+
+def catalog(registry: ToolRegistry, session: Session, *, pending: bool, confidence_field: str) -> Catalog:
+    """What `session` sees now; `resolve` only while something is `pending`."""
+    seen = [tool for tool in registry.tools() if visible(tool, session) and (pending or not is_resolve(tool))]
+    seen.sort(key=lambda tool: (-tool.classification.safety_level, tool.name))
+    return Catalog(
+        tools=tuple(
+            Listed(tool, description_for_model(tool.definition, confidence_field), _hints(tool)) for tool in seen
+        ),
+        required=RESOLVE_TOOL if pending else "",
+        available_block=_block("Available tools", (tool.definition.prompt_snippet for tool in seen)),
+        guidelines_block=_block("Guidelines", (line for tool in seen for line in tool.definition.prompt_guidelines)),
+    )
+
+
+def is_resolve(tool: RegisteredTool) -> bool:
+    """Whether it is the gateway's own `resolve`."""
+    return tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL
+
+
+def _block(title: str, lines: Iterable[str]) -> str:
+    kept = dict.fromkeys(line.strip() for line in lines if line.strip())
+    return "\n".join((f"{title}:", *(f"- {line}" for line in kept))) if kept else ""
+
+
+def _hints(tool: RegisteredTool) -> tuple[str, ...]:
+    kind = tool.classification
+    hints = []
+    if tool.pin_state is PinState.CHANGED:
+        hints.append("its definition has changed: calls are denied until an operator approves it")
+    if tool.pin_state is PinState.UNCONFIRMED:
+        hints.append("an operator has not confirmed what it declares")
+    if kind.effect is Effect.UNDECLARED:
+        hints.append("it declares nothing: treated as destructive")
+    if kind.effect is not Effect.READ_ONLY:
+        hints.append(("cannot be previewed or undone", "can be undone", "is previewed first")[kind.safety_level])
+    return tuple(hints)

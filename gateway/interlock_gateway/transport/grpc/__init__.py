@@ -1,0 +1,1 @@
+"""The gRPC surface: services, errors, the server."""

@@ -1,0 +1,89 @@
+"""From the protos to our own types: everything a client asks."""
+
+from interlock.v1 import call_pb2, deliverable_pb2, gateway_service_pb2, pending_pb2
+
+from interlock_gateway.core.call import CallRequest, CheckpointMode
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.core.session import Session
+from interlock_gateway.errors import RequestError, RequestFault
+
+MAX_LABELS = 32
+MAX_LABEL_KEY = 63
+MAX_LABEL_VALUE = 256
+MAX_TEXT = 4096
+
+
+def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallRequest:
+    """One call. Raises `RequestError` naming the field that is too long or malformed."""
+    _check_text(call.intent, "call.intent")
+    _check_text(call.workdir, "call.workdir")
+    return CallRequest(
+        session_id=call.session_id,
+        call_id=call.call_id,
+        tool=call.tool,
+        input=call.input,
+        workdir=call.workdir,
+        intent=call.intent,
+        labels=labels(call.labels, "call.labels") if call.labels else {},
+        deliverable=_deliverable(call.deliverable) if call.HasField("deliverable") else None,
+        checkpoint_mode=CheckpointMode.DETACH if call.checkpoint_mode == 2 else CheckpointMode.WAIT,  # noqa: PLR2004
+        deadline_s=deadline_s,
+    )
+
+
+def wanted_session(request: gateway_service_pb2.OpenSessionRequest, session_id: str) -> Session:
+    """The session a client wants opened; its owner and time are the gateway's to say."""
+    _check_text(request.intent, "intent")
+    return Session(
+        session_id=session_id,
+        owner="",
+        opened_at=0.0,
+        intent=request.intent,
+        labels=labels(request.labels, "labels"),
+        tools=tuple(request.tools),
+        roots=tuple(request.workspace_roots),
+    )
+
+
+def labels(given: "call_pb2.ToolCall.LabelsEntry | object", field: str) -> JsonObject:
+    """Labels, within their limits. Raises `RequestError`."""
+    found: JsonObject = dict(given)  # type: ignore[call-overload]  # protobuf's map types share no public name
+    if len(found) > MAX_LABELS:
+        raise RequestError(RequestFault.INVALID_FIELD, f"more than {MAX_LABELS} labels", field=field)
+    for key, value in found.items():
+        if not 0 < len(key) <= MAX_LABEL_KEY or len(str(value)) > MAX_LABEL_VALUE:
+            raise RequestError(
+                RequestFault.INVALID_FIELD,
+                f"a label has a key of 1 to {MAX_LABEL_KEY} and a value of at most {MAX_LABEL_VALUE} characters",
+                field=field,
+            )
+    return found
+
+
+def resolve_input(request: gateway_service_pb2.ResolveRequest) -> JsonObject:
+    """The arguments of `Resolve` as the `resolve` tool takes them; `extra` is added by the caller, byte for byte."""
+    actions = {pending_pb2.RESOLVE_ACTION_APPLY: "apply", pending_pb2.RESOLVE_ACTION_DISCARD: "discard"}
+    action = actions.get(request.action)
+    if action is None:
+        raise RequestError(RequestFault.INVALID_FIELD, "action is apply or discard", field="action")
+    arguments: JsonObject = {"action": action, "reason": request.reason}
+    if request.HasField("pending_id"):
+        arguments["pending_id"] = request.pending_id
+    return arguments
+
+
+def _check_text(text: str, field: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise RequestError(RequestFault.INVALID_FIELD, f"{field} is longer than {MAX_TEXT} characters", field=field)
+
+
+def _deliverable(given: deliverable_pb2.Deliverable) -> JsonObject:
+    verdicts: dict[int, str] = {1: "proceed", 2: "revise", 3: "abort"}
+    assumptions: list[JsonValue] = list(given.hidden_assumptions)
+    scenarios: list[JsonValue] = list(given.failure_scenarios)
+    return {
+        "hidden_assumptions": assumptions,
+        "failure_scenarios": scenarios,
+        "verdict": verdicts.get(given.verdict, ""),
+        "verdict_reason": given.verdict_reason,
+    }

@@ -1,0 +1,354 @@
+"""From our own types to the protos: everything the gateway says."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+from interlock.v1 import (
+    artifact_pb2,
+    call_pb2,
+    content_pb2,
+    decision_pb2,
+    operation_pb2,
+    pending_pb2,
+    principal_pb2,
+    progress_pb2,
+    session_pb2,
+    tool_pb2,
+    undo_pb2,
+)
+
+from interlock_gateway.core import content as core_content
+from interlock_gateway.core.call import CallResult, CallStatus, PendingRef
+from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations, Verdict
+from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
+from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.outcome import OutputEvent, Preview, ProgressEvent, ToolEvent
+from interlock_gateway.core.pending import PendingAction, PendingOrigin, PendingState
+from interlock_gateway.core.session import Principal
+from interlock_gateway.core.tool import Classification, Effect, PinState, ToolDefinition, TruncationStrategy, UndoMethod
+from interlock_gateway.providers.wire import labels_to_wire
+from interlock_gateway.sessions.live import LiveSession
+
+# The generated stubs type enum fields by class and `Value` by int, so these are `Any` by necessity.
+STATUS: dict[CallStatus, Any] = {
+    status: call_pb2.CallStatus.Value(f"CALL_STATUS_{status.name}") for status in CallStatus
+}
+VERDICT: dict[Verdict, Any] = {verdict: decision_pb2.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict}
+EFFECT: dict[Effect, Any] = {effect: decision_pb2.Effect.Value(f"EFFECT_{effect.name}") for effect in Effect}
+OPERATION_STATE: dict[OperationState, Any] = {
+    state: operation_pb2.OperationState.Value(f"OPERATION_STATE_{state.name}") for state in OperationState
+}
+PENDING_STATE: dict[PendingState, Any] = {
+    state: pending_pb2.PendingState.Value(f"PENDING_STATE_{state.name}") for state in PendingState
+}
+PIN_STATE: dict[PinState, Any] = {state: tool_pb2.PinState.Value(f"PIN_STATE_{state.name}") for state in PinState}
+STRATEGY: dict[TruncationStrategy, Any] = {
+    strategy: tool_pb2.TruncationStrategy.Value(f"TRUNCATION_STRATEGY_{strategy.name}")
+    for strategy in TruncationStrategy
+}
+UNDO_METHOD = {
+    UndoMethod.NONE: undo_pb2.UNDO_METHOD_UNSPECIFIED,
+    UndoMethod.TOOL: undo_pb2.UNDO_METHOD_TOOL,
+    UndoMethod.MANUAL: undo_pb2.UNDO_METHOD_MANUAL,
+}
+
+
+def json_bytes(value: JsonValue | FrozenJsonObject) -> bytes:
+    """A JSON field."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def timestamp(unix_s: float | None) -> Timestamp | None:
+    """A time, `None` when there is none."""
+    if unix_s is None:
+        return None
+    whole = int(unix_s)
+    return Timestamp(seconds=whole, nanos=int((unix_s - whole) * 1e9))
+
+
+def duration(seconds: float | None) -> Duration | None:
+    """A duration, `None` when there is none."""
+    if seconds is None:
+        return None
+    whole = int(seconds)
+    return Duration(seconds=whole, nanos=int((seconds - whole) * 1e9))
+
+
+def classification(kind: Classification) -> decision_pb2.Classification:
+    """What follows from a tool's metadata."""
+    return decision_pb2.Classification(
+        effect=EFFECT[kind.effect],
+        safety_level=kind.safety_level,
+        audit_operation=kind.audit_operation,
+        open_world=kind.open_world,
+        external_effect=kind.external_effect,
+    )
+
+
+def decision(made: Decision, kind: Classification | None, call_digest: str = "") -> decision_pb2.Decision:
+    """A decision."""
+    message = decision_pb2.Decision(
+        decision_id=made.decision_id,
+        verdict=VERDICT[made.verdict],
+        reasons=[
+            decision_pb2.Reason(code=reason.code, message=reason.message, rule=reason.rule) for reason in made.reasons
+        ],
+        classification=classification(kind) if kind is not None else None,
+        policy_revision=made.policy_revision,
+        profile=made.profile,
+        notes=made.notes,
+        observe_only=made.profile == "observe",
+        call_digest=call_digest,
+    )
+    if made.obligations is not NO_OBLIGATIONS:
+        message.obligations.CopyFrom(_obligations(made.obligations))
+    return message
+
+
+def _obligations(asked: Obligations) -> decision_pb2.Obligations:
+    return decision_pb2.Obligations(
+        strip=asked.strip,
+        set=json_bytes(dict(asked.set_fields)) if asked.set_fields else b"",
+        max_result_bytes=asked.max_result_bytes,
+        timeout=duration(asked.timeout_s),
+        redact=asked.redact,
+        approvers=asked.approvers,
+        quorum=asked.quorum or 0,
+        expires=duration(asked.expires_s),
+        taint=asked.taint,
+    )
+
+
+def content(part: core_content.Content) -> content_pb2.Content:
+    """One part of a result."""
+    message = content_pb2.Content(annotations=part.annotations, meta=part.meta)
+    match part:
+        case core_content.Text():
+            message.text.text = part.text
+        case core_content.Image():
+            message.image.data, message.image.media_type = part.data, part.media_type
+        case core_content.Audio():
+            message.audio.data, message.audio.media_type = part.data, part.media_type
+        case core_content.Resource():
+            message.resource.CopyFrom(_resource(part))
+    return message
+
+
+def _resource(part: core_content.Resource) -> content_pb2.ResourceContent:
+    message = content_pb2.ResourceContent(
+        uri=part.uri,
+        name=part.name,
+        title=part.title,
+        description=part.description,
+        media_type=part.media_type,
+        size_bytes=part.size_bytes,
+        extra=part.extra,
+    )
+    if part.text is not None:
+        message.text = part.text
+    elif part.blob is not None:
+        message.blob = part.blob
+    return message
+
+
+def artifact(stored: core_content.Artifact) -> artifact_pb2.Artifact:
+    """A stored result."""
+    return artifact_pb2.Artifact(
+        uri=stored.uri,
+        total_bytes=stored.total_bytes,
+        lines=stored.total_lines,
+        media_type=stored.media_type,
+        sha256=stored.sha256,
+    )
+
+
+def undo(info: UndoInfo) -> undo_pb2.UndoInfo:
+    """How an operation would be undone."""
+    return undo_pb2.UndoInfo(
+        tool=info.tool,
+        input=json_bytes(dict(info.input)) if info.input else b"",
+        description=info.description,
+        irreversible=info.irreversible,
+        manual_guide=info.manual_guide,
+    )
+
+
+def preview(shown: Preview) -> pending_pb2.Preview:
+    """What a call would do."""
+    impact = json_bytes(shown.estimated_impact) if shown.estimated_impact is not None else b""
+    return pending_pb2.Preview(would_affect=shown.would_affect, preview=shown.preview, estimated_impact=impact)
+
+
+def pending_ref(ref: PendingRef) -> pending_pb2.PendingRef:
+    """What an answer says about its pending action."""
+    return pending_pb2.PendingRef(
+        pending_id=ref.pending_id,
+        label=ref.label,
+        source_tool=ref.source_tool,
+        expires_at=timestamp(ref.expires_at),
+    )
+
+
+def pending_action(action: PendingAction) -> pending_pb2.PendingAction:
+    """A pending action, in full."""
+    return pending_pb2.PendingAction(
+        pending_id=action.pending_id,
+        session_id=action.session_id,
+        call_id=action.call_id,
+        label=action.label,
+        source_tool=action.source_tool,
+        state=PENDING_STATE[action.state],
+        input_digest=action.digest,
+        provider_pushed=action.origin is PendingOrigin.PROVIDER,
+        has_reject=action.has_reject,
+        details=json_bytes(dict(action.details)) if action.details is not None else b"",
+        created_at=timestamp(action.created_at),
+        expires_at=timestamp(action.expires_at),
+    )
+
+
+def call_result(result: CallResult, call_digest: str = "") -> call_pb2.CallResult:
+    """The answer to a call."""
+    message = call_pb2.CallResult(
+        call_id=result.call_id,
+        status=STATUS[result.status],
+        content=[content(part) for part in result.content],
+        is_error=result.is_error,
+        truncated=result.truncated,
+        steering=result.steering,
+        redactions=result.redactions,
+    )
+    if result.decision is not None:
+        message.decision.CopyFrom(decision(result.decision, result.classification, call_digest))
+    if result.has_data:
+        message.data = json_bytes(result.data)
+    if result.details:
+        message.details = json_bytes(dict(result.details))
+    if result.artifact is not None:
+        message.artifact.CopyFrom(artifact(result.artifact))
+    if result.undo is not None:
+        message.undo.CopyFrom(undo(result.undo))
+    if result.pending is not None:
+        message.pending.CopyFrom(pending_ref(result.pending))
+    if result.preview is not None:
+        message.preview.CopyFrom(preview(result.preview))
+    return message
+
+
+def progress(event: ProgressEvent) -> progress_pb2.Progress:
+    """How far a tool has come."""
+    return progress_pb2.Progress(progress=event.progress, total=event.total, message=event.message)
+
+
+def output(event: OutputEvent) -> progress_pb2.OutputChunk:
+    """Output while a tool runs."""
+    stream = progress_pb2.OUTPUT_STREAM_STDERR if event.stderr else progress_pb2.OUTPUT_STREAM_STDOUT
+    return progress_pb2.OutputChunk(stream=stream, text=event.text)
+
+
+def waiting(event: ToolEvent, since: float) -> progress_pb2.Waiting:
+    """A call waits for its turn."""
+    ahead = getattr(event, "calls_ahead", 0)
+    return progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_LOCK, since=timestamp(since), calls_ahead=ahead)
+
+
+def operation(done: Operation) -> operation_pb2.Operation:
+    """A journal entry."""
+    return operation_pb2.Operation(
+        operation_id=done.operation_id,
+        sequence=done.sequence,
+        session_id=done.session_id,
+        call_id=done.call_id,
+        tool=done.tool,
+        provider=done.provider,
+        effect=EFFECT[Effect(done.effect)],
+        state=OPERATION_STATE[done.state],
+        undo=undo(done.undo) if done.undo is not None else None,
+        error=done.error,
+        intended_at=timestamp(done.intended_at),
+        finished_at=timestamp(done.finished_at),
+    )
+
+
+def principal(who: Principal) -> principal_pb2.Principal:
+    """A principal."""
+    return principal_pb2.Principal(
+        id=who.id, kind=who.kind, roles=sorted(role.value for role in who.roles), groups=who.groups
+    )
+
+
+def session(live: LiveSession, owner: principal_pb2.Principal) -> session_pb2.Session:
+    """A session with its counts."""
+    record = live.session
+    return session_pb2.Session(
+        session_id=record.session_id,
+        principal=owner,
+        intent=record.intent,
+        labels=labels_to_wire(record.labels),
+        tools=record.tools,
+        workspace_roots=record.roots,
+        state=session_pb2.SESSION_STATE_OPEN if record.is_open else session_pb2.SESSION_STATE_CLOSED,
+        opened_at=timestamp(record.opened_at),
+        closed_at=timestamp(record.closed_at),
+        calls=live.facts.calls,
+        destructive_calls=live.facts.destructive_calls,
+        pending_actions=live.pending_count,
+        taints=sorted(live.facts.taints),
+    )
+
+
+def tool_definition(tool: ToolDefinition, description: str | None = None) -> tool_pb2.ToolDefinition:
+    """A tool's definition, with the description a model reads when one is given."""
+    message = tool_pb2.ToolDefinition(
+        name=tool.name,
+        aliases=tool.aliases,
+        title=tool.title,
+        description=tool.description if description is None else description,
+        input_schema=json_bytes(dict(tool.input_schema)),
+        output_schema=json_bytes(dict(tool.output_schema)) if tool.output_schema is not None else b"",
+        timeout=duration(tool.timeout_s) if tool.timeout_s else None,
+        prompt_snippet=tool.prompt_snippet,
+        prompt_guidelines=tool.prompt_guidelines,
+    )
+    limits = tool.result_limits
+    message.result_limits.max_bytes = limits.max_bytes
+    message.result_limits.max_lines = limits.max_lines
+    message.result_limits.strategy = STRATEGY[limits.strategy]
+    if tool.metadata is not None:
+        _fill_metadata(message.metadata, tool)
+    if tool.capability is not None:
+        _fill_capability(message.capability, tool)
+    return message
+
+
+_FLAGS: Iterable[str] = (
+    "concurrency_safe",
+    "read_only",
+    "destructive",
+    "open_world",
+    "permission_class",
+    "audit_operation",
+    "requires_checkpoint",
+    "requires_reverse_thinking",
+    "search_hint",
+)
+
+
+def _fill_metadata(message: tool_pb2.ToolMetadata, tool: ToolDefinition) -> None:
+    for name in _FLAGS:
+        setattr(message, name, getattr(tool.metadata, name))
+    message.knows_workdir = tool.knows_workdir
+
+
+def _fill_capability(message: tool_pb2.ToolCapability, tool: ToolDefinition) -> None:
+    capability = tool.capability
+    assert capability is not None
+    message.dry_run = capability.dry_run
+    message.reversible = capability.reversible
+    message.undo_method = UNDO_METHOD[capability.undo_method]
+    message.undo_tool = capability.undo_tool
+    message.min_confidence = capability.min_confidence
+    message.affected_resources.extend(capability.affected_resources)

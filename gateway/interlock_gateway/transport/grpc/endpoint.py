@@ -1,0 +1,109 @@
+"""What stands around every RPC: who calls, whether they may, and one way for errors to leave (STYLE: thin handlers)."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+import grpc
+import grpc.aio
+from google.protobuf.message import Message
+
+from interlock_gateway.core.session import Principal
+from interlock_gateway.errors import RequestError
+from interlock_gateway.identity.access import check_access
+from interlock_gateway.identity.authenticate import Authenticator
+from interlock_gateway.transport.grpc.errors import STATUS_KEY, as_request_error, status_details
+
+RequestT = TypeVar("RequestT", bound=Message)
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request, and how many seconds they wait for the answer; `None` when they set no deadline."""
+
+    principal: Principal
+    deadline_s: float | None
+
+
+UnaryHandler = Callable[[Caller, Any], Awaitable[Message]]
+StreamHandler = Callable[[Caller, Any], AsyncIterator[Message]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rpc:
+    """One served RPC: its message types and its handler, unary or server-streaming."""
+
+    request: type[Message]
+    response: type[Message]
+    unary: UnaryHandler | None = None
+    stream: StreamHandler | None = None
+
+
+def service_handler(service: str, rpcs: dict[str, Rpc], authenticator: Authenticator) -> grpc.GenericRpcHandler:
+    """A gRPC handler for `rpcs`, the RPCs of `service` that are served; the others answer UNIMPLEMENTED."""
+    methods = {name: _method(f"/{service}/{name}", rpc, authenticator) for name, rpc in rpcs.items()}
+    return grpc.method_handlers_generic_handler(service, methods)
+
+
+def _method(path: str, rpc: Rpc, authenticator: Authenticator) -> grpc.RpcMethodHandler[Any, Any]:
+    guard = _Guard(path, authenticator)
+    if rpc.unary is not None:
+        return grpc.unary_unary_rpc_method_handler(
+            guard.unary(rpc.unary),
+            request_deserializer=rpc.request.FromString,
+            response_serializer=rpc.response.SerializeToString,
+        )
+    assert rpc.stream is not None
+    return grpc.unary_stream_rpc_method_handler(
+        guard.stream(rpc.stream),
+        request_deserializer=rpc.request.FromString,
+        response_serializer=rpc.response.SerializeToString,
+    )
+
+
+class _Guard:
+    """Authentication, access and errors around one RPC."""
+
+    def __init__(self, path: str, authenticator: Authenticator) -> None:
+        self._path = path
+        self._authenticator = authenticator
+
+    def unary(self, handler: UnaryHandler) -> Callable[[Message, Context], Awaitable[Message]]:
+        """Stand around a unary handler."""
+
+        async def guarded(request: Message, context: Context) -> Message:
+            try:
+                return await handler(self._caller(context), request)
+            except RequestError as error:
+                await _abort(context, error)
+            except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show itself to a client
+                await _abort(context, as_request_error(error))
+
+        return guarded
+
+    def stream(self, handler: StreamHandler) -> Callable[[Message, Context], AsyncIterator[Message]]:
+        """Stand around a server-streaming handler."""
+
+        async def guarded(request: Message, context: Context) -> AsyncIterator[Message]:
+            try:
+                async for message in handler(self._caller(context), request):
+                    yield message
+            except RequestError as error:
+                await _abort(context, error)
+            except Exception as error:  # noqa: BLE001 - as above
+                await _abort(context, as_request_error(error))
+
+        return guarded
+
+    def _caller(self, context: Context) -> Caller:
+        metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+        principal = self._authenticator.principal(metadata)
+        check_access(principal, self._path)
+        return Caller(principal, context.time_remaining())
+
+
+async def _abort(context: Context, error: RequestError) -> NoReturn:
+    code, message, details = status_details(error)
+    await context.abort(code, message, trailing_metadata=((STATUS_KEY, details),))
+    raise AssertionError("abort raises")

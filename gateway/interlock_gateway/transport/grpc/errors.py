@@ -1,0 +1,76 @@
+"""The one place where an error becomes a gRPC status (contract.md, Errors): a code, a sentence, an ErrorInfo reason."""
+
+import logging
+
+import grpc
+from google.protobuf.any_pb2 import Any
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
+from interlock.v1.error_reason_pb2 import ErrorReason
+
+from interlock_gateway.errors import InterlockError, RequestError, RequestFault
+
+DOMAIN = "interlock.dev"
+STATUS_KEY = "grpc-status-details-bin"
+_log = logging.getLogger(__name__)
+
+Code = grpc.StatusCode
+STATUS_OF: dict[RequestFault, tuple[grpc.StatusCode, ErrorReason]] = {
+    RequestFault.INVALID_FIELD: (Code.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_FIELD),
+    RequestFault.INVALID_PATTERN: (Code.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_PATTERN),
+    RequestFault.UNAUTHENTICATED: (Code.UNAUTHENTICATED, ErrorReason.ERROR_REASON_UNAUTHENTICATED),
+    RequestFault.ROLE_MISSING: (Code.PERMISSION_DENIED, ErrorReason.ERROR_REASON_ROLE_REQUIRED),
+    RequestFault.NOT_YOUR_SESSION: (Code.PERMISSION_DENIED, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION),
+    RequestFault.ROOT_NOT_ALLOWED: (Code.PERMISSION_DENIED, ErrorReason.ERROR_REASON_WORKSPACE_ROOT_NOT_ALLOWED),
+    RequestFault.SESSION_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_SESSION_NOT_FOUND),
+    RequestFault.SESSION_CLOSED: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_SESSION_CLOSED),
+    RequestFault.CALL_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_CALL_NOT_FOUND),
+    RequestFault.CALL_ID_REUSED: (Code.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_CALL_ID_REUSED),
+    RequestFault.ARTIFACT_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_ARTIFACT_NOT_FOUND),
+    RequestFault.PROVIDER_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_PROVIDER_NOT_FOUND),
+    RequestFault.TOOL_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_TOOL_NOT_FOUND),
+    RequestFault.NAME_TAKEN: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NAME_TAKEN),
+    RequestFault.STALE_CONFIRMATION: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_STALE_CONFIRMATION),
+    RequestFault.NOT_ENABLED: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_ENABLED),
+    RequestFault.TOO_LARGE: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
+    RequestFault.OVERLOADED: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_OVERLOADED),
+    RequestFault.DRAINING: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_DRAINING),
+    RequestFault.DEADLINE: (Code.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED),
+    RequestFault.CANCELLED: (Code.CANCELLED, ErrorReason.ERROR_REASON_CANCELLED),
+    RequestFault.STATE_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_STATE_UNAVAILABLE),
+    RequestFault.AUDIT_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_AUDIT_UNAVAILABLE),
+    RequestFault.ARTIFACTS_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_ARTIFACTS_UNAVAILABLE),
+    RequestFault.PROVIDER_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_PROVIDER_UNAVAILABLE),
+    RequestFault.INTERNAL: (Code.INTERNAL, ErrorReason.ERROR_REASON_INTERNAL),
+}
+_RETRY_S = {RequestFault.OVERLOADED: 1, RequestFault.DRAINING: 1, RequestFault.STATE_UNAVAILABLE: 1}
+
+
+def as_request_error(error: BaseException) -> RequestError:
+    """Any failure as a `RequestError`; what nobody foresaw is logged and says nothing of itself to the client."""
+    if isinstance(error, RequestError):
+        return error
+    if isinstance(error, InterlockError):
+        return RequestError(RequestFault.INTERNAL, error.message)
+    _log.error("a request failed", exc_info=error)
+    return RequestError(RequestFault.INTERNAL, "the gateway failed on this request; its log says why")
+
+
+def status_details(error: RequestError) -> tuple[grpc.StatusCode, str, bytes]:
+    """The gRPC code, the sentence, and the encoded `google.rpc.Status` with its ErrorInfo."""
+    code, reason = STATUS_OF[error.fault]
+    info = ErrorInfo(reason=ErrorReason.Name(reason).removeprefix("ERROR_REASON_"), domain=DOMAIN)
+    if error.field:
+        info.metadata["field"] = error.field
+    status = Status(code=code.value[0], message=error.message)
+    status.details.append(_packed(info))
+    if (retry_s := _RETRY_S.get(error.fault)) is not None:
+        status.details.append(_packed(RetryInfo(retry_delay=Duration(seconds=retry_s))))
+    return code, error.message, status.SerializeToString()
+
+
+def _packed(message: ErrorInfo | RetryInfo) -> Any:
+    packed = Any()
+    packed.Pack(message)
+    return packed

@@ -1,0 +1,198 @@
+"""`GatewayService`: what agents call. Each handler decodes, calls once, and encodes."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator
+
+from interlock.v1 import gateway_service_pb2 as pb, tool_pb2
+
+from interlock_gateway.core.call import CallRequest, CallResult
+from interlock_gateway.core.document import InvalidDocumentError
+from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, WaitingEvent
+from interlock_gateway.core.session import Principal
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.pipeline.core import CallPipeline
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.read_input import read_input
+from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
+from interlock_gateway.registry.catalog import Listed, catalog
+from interlock_gateway.transport.grpc import decode, encode
+from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
+from interlock_gateway.transport.grpc.paging import page_of
+
+EVENTS_BUFFERED = 1000
+"""Progress and output events held for a slow reader; beyond that the oldest are dropped, never the result."""
+
+
+class GatewayRpcs:
+    """The handlers of `GatewayService` that this gateway serves."""
+
+    def __init__(self, parts: Parts, pipeline: CallPipeline) -> None:
+        self._parts = parts
+        self._pipeline = pipeline
+
+    def rpcs(self) -> dict[str, Rpc]:
+        """The served RPCs by name."""
+        return {
+            "OpenSession": Rpc(pb.OpenSessionRequest, pb.OpenSessionResponse, unary=self.open_session),
+            "CloseSession": Rpc(pb.CloseSessionRequest, pb.CloseSessionResponse, unary=self.close_session),
+            "ListTools": Rpc(pb.ListToolsRequest, pb.ListToolsResponse, unary=self.list_tools),
+            "Evaluate": Rpc(pb.EvaluateRequest, pb.EvaluateResponse, unary=self.evaluate),
+            "CallTool": Rpc(pb.CallToolRequest, pb.CallToolResponse, unary=self.call_tool),
+            "StreamTool": Rpc(pb.StreamToolRequest, pb.StreamToolResponse, stream=self.stream_tool),
+            "Resolve": Rpc(pb.ResolveRequest, pb.ResolveResponse, unary=self.resolve),
+            "ListPending": Rpc(pb.ListPendingRequest, pb.ListPendingResponse, unary=self.list_pending),
+            "ListOperations": Rpc(pb.ListOperationsRequest, pb.ListOperationsResponse, unary=self.list_operations),
+        }
+
+    async def open_session(self, caller: Caller, request: pb.OpenSessionRequest) -> pb.OpenSessionResponse:
+        """Open a session, or return the caller's open one of that id."""
+        session_id = request.session_id or str(uuid.uuid4())
+        live = await self._parts.sessions.open(caller.principal, decode.wanted_session(request, session_id))
+        return pb.OpenSessionResponse(session=encode.session(live, encode.principal(caller.principal)))
+
+    async def close_session(self, caller: Caller, request: pb.CloseSessionRequest) -> pb.CloseSessionResponse:
+        """Close a session; its pending actions are discarded."""
+        live, discarded = await self._parts.sessions.close(caller.principal, request.session_id)
+        self._parts.observer.pending_changed(-len(discarded))
+        session = encode.session(live, encode.principal(caller.principal))
+        return pb.CloseSessionResponse(session=session, discarded_pending_actions=len(discarded))
+
+    async def list_tools(self, caller: Caller, request: pb.ListToolsRequest) -> pb.ListToolsResponse:
+        """The tools the session sees, safest first, and the words for its prompt."""
+        live = await self._parts.sessions.admit(caller.principal, request.session_id)
+        seen = catalog(
+            self._parts.registry,
+            live.session,
+            pending=live.pending_count > 0,
+            confidence_field=self._parts.settings.confidence_field,
+        )
+        return pb.ListToolsResponse(
+            tools=[_listed(item) for item in seen.tools],
+            tool_choice=tool_pb2.ToolChoice(required_tool=seen.required) if seen.required else None,
+            available_tools_block=seen.available_block,
+            guidelines_block=seen.guidelines_block,
+        )
+
+    async def evaluate(self, caller: Caller, request: pb.EvaluateRequest) -> pb.EvaluateResponse:
+        """The decision for a call, and nothing else."""
+        call = decode.call_request(request.call, caller.deadline_s)
+        decision, run = await self._pipeline.evaluate(caller.principal, call)
+        kind = run.tool.classification if run.tool is not None else None
+        return pb.EvaluateResponse(decision=encode.decision(decision, kind, run.digest))
+
+    async def call_tool(self, caller: Caller, request: pb.CallToolRequest) -> pb.CallToolResponse:
+        """One call through the whole pipeline."""
+        call = decode.call_request(request.call, caller.deadline_s)
+        return pb.CallToolResponse(result=encode.call_result(await self._pipeline.handle(caller.principal, call)))
+
+    async def stream_tool(self, caller: Caller, request: pb.StreamToolRequest) -> AsyncIterator[pb.StreamToolResponse]:
+        """The same, with what happens on the way."""
+        call = decode.call_request(request.call, caller.deadline_s)
+        async for event in _Events(self._pipeline, self._parts).of(caller.principal, call):
+            yield event
+
+    async def resolve(self, caller: Caller, request: pb.ResolveRequest) -> pb.ResolveResponse:
+        """Apply or discard the top pending action: the `resolve` tool under its own name."""
+        call = CallRequest(
+            session_id=request.session_id,
+            call_id=request.call_id,
+            tool=RESOLVE_TOOL,
+            input=self._resolve_input(request),
+            deadline_s=caller.deadline_s,
+        )
+        return pb.ResolveResponse(result=encode.call_result(await self._pipeline.handle(caller.principal, call)))
+
+    async def list_pending(self, caller: Caller, request: pb.ListPendingRequest) -> pb.ListPendingResponse:
+        """The session's pending actions, top first."""
+        live = await self._parts.sessions.owned(caller.principal, request.session_id)
+        store = self._parts.store
+        actions = await store.pending.list_pending(live.session.session_id, self._parts.clock.now())
+        handler = await store.handlers.get_handler(live.session.session_id)
+        page, token = page_of(actions, request.page_size, request.page_token)
+        return pb.ListPendingResponse(
+            pending=[encode.pending_action(action) for action in page],
+            standing_handler=handler.label if handler is not None else "",
+            next_page_token=token,
+        )
+
+    async def list_operations(self, caller: Caller, request: pb.ListOperationsRequest) -> pb.ListOperationsResponse:
+        """The session's journal, oldest first."""
+        live = await self._parts.sessions.owned(caller.principal, request.session_id)
+        size = min(request.page_size or 50, 500)
+        after = _sequence(request.page_token)
+        found = await self._parts.store.journal.list_operations(live.session.session_id, size, after)
+        wanted = [item for item in found if not request.states or encode.OPERATION_STATE[item.state] in request.states]
+        return pb.ListOperationsResponse(
+            operations=[encode.operation(item) for item in wanted],
+            next_page_token=str(found[-1].sequence) if len(found) == size else "",
+        )
+
+    def _resolve_input(self, request: pb.ResolveRequest) -> bytes:
+        text = json.dumps(decode.resolve_input(request))
+        if not request.extra:
+            return text.encode()
+        limits = self._parts.settings
+        try:
+            read_input(request.extra, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth - 1)
+        except InvalidDocumentError as error:
+            raise RequestError(RequestFault.INVALID_FIELD, f"extra: {error.message}", field="extra") from None
+        return f'{text[:-1]},"extra":'.encode() + request.extra + b"}"
+
+
+class _Events:
+    """Runs one call and yields its events, then its result."""
+
+    def __init__(self, pipeline: CallPipeline, parts: Parts) -> None:
+        self._pipeline = pipeline
+        self._parts = parts
+        self._queue: asyncio.Queue[ToolEvent | None] = asyncio.Queue(EVENTS_BUFFERED)
+
+    async def of(self, principal: Principal, call: CallRequest) -> AsyncIterator[pb.StreamToolResponse]:
+        """The events of `call`, then its result."""
+        task = asyncio.create_task(self._run(principal, call))
+        try:
+            while (event := await self._queue.get()) is not None:
+                yield self._encoded(event)
+            yield pb.StreamToolResponse(result=encode.call_result(await task))
+        finally:
+            task.cancel()
+
+    async def _run(self, principal: Principal, call: CallRequest) -> CallResult:
+        try:
+            return await self._pipeline.handle(principal, call, self._put)
+        finally:
+            self._put(None)
+
+    def _put(self, event: ToolEvent | None) -> None:
+        if self._queue.full():
+            self._queue.get_nowait()
+        self._queue.put_nowait(event)
+
+    def _encoded(self, event: ToolEvent) -> pb.StreamToolResponse:
+        match event:
+            case ProgressEvent():
+                return pb.StreamToolResponse(progress=encode.progress(event))
+            case OutputEvent():
+                return pb.StreamToolResponse(output=encode.output(event))
+            case WaitingEvent():
+                return pb.StreamToolResponse(waiting=encode.waiting(event, self._parts.clock.now()))
+
+
+def _listed(item: Listed) -> tool_pb2.ListedTool:
+    return tool_pb2.ListedTool(
+        definition=encode.tool_definition(item.tool.definition, item.description),
+        classification=encode.classification(item.tool.classification),
+        safety_hints=item.hints,
+        pin_state=encode.PIN_STATE[item.tool.pin_state],
+        provider=item.tool.provider,
+    )
+
+
+def _sequence(token: str) -> int:
+    if not token:
+        return 0
+    if not token.isascii() or not token.isdigit():
+        raise RequestError(RequestFault.INVALID_FIELD, "page_token is not one of this gateway's", field="page_token")
+    return int(token)
