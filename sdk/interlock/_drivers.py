@@ -99,7 +99,7 @@ class _SyncCarrier:
         try:
             return Answer(self._driver.begin(step))
         except grpc.RpcError as error:
-            return _failure(error, self._begun)
+            return failure_of(error, self._begun)
 
     def _read(self) -> Answer | End | Failure:
         try:
@@ -107,7 +107,7 @@ class _SyncCarrier:
         except StopIteration:
             return End()
         except grpc.RpcError as error:
-            return _failure(error, self._begun)
+            return failure_of(error, self._begun)
 
     def close(self) -> None:
         if self._stream is not None:
@@ -198,13 +198,13 @@ class _AsyncCarrier:
         try:
             return Answer(await self._driver.begin(step))
         except grpc.RpcError as error:
-            return _failure(error, self._begun)
+            return failure_of(error, self._begun)
 
     async def _read(self) -> Answer | End | Failure:
         try:
             message = await self._stream.read()
         except grpc.RpcError as error:
-            return _failure(error, self._begun)
+            return failure_of(error, self._begun)
         return End() if message is grpc.aio.EOF else Answer(message)
 
     def close(self) -> None:
@@ -228,7 +228,7 @@ def _serialize(message: Any) -> bytes:
     return bytes(message.SerializeToString())
 
 
-def _failure(error: Any, begun: float) -> Failure:
+def failure_of(error: Any, begun: float) -> Failure:
     """What a `grpc.RpcError` tells, from either kind of channel."""
     details = b""
     for key, value in error.trailing_metadata() or ():

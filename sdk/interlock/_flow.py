@@ -7,7 +7,7 @@ an error means); a driver only carries steps out.
 import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf.message import Message
@@ -21,6 +21,7 @@ T = TypeVar("T")
 MAX_ATTEMPTS = 4
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
+PAGE_SIZE = 500
 
 # With these the gateway says that it did not begin, so that anything may be asked again.
 _NOT_BEGUN = frozenset({"OVERLOADED", "DRAINING"})
@@ -124,8 +125,8 @@ class Attempts:
         self._made = 0
         self.left = timeout
 
-    def pause_after(self, failure: Failure) -> Rest:
-        """The pause before the next attempt.
+    def pause_after(self, failure: Failure, *, received: bool = False) -> Rest:
+        """The pause before the next attempt; `received` says that part of an answer was there already.
 
         Raises the failure's RequestError when there is to be none.
         """
@@ -135,14 +136,14 @@ class Attempts:
         seconds = max(seconds, detail.retry_after or 0.0)
         if self.left is not None:
             self.left -= failure.elapsed + seconds
-        if not self._again(failure, detail) or (self.left is not None and self.left <= 0):
+        if not self._again(failure, detail, received=received) or (self.left is not None and self.left <= 0):
             raise error_from(failure, detail, self._call_id)
         return Rest(seconds)
 
-    def _again(self, failure: Failure, detail: ErrorDetail) -> bool:
+    def _again(self, failure: Failure, detail: ErrorDetail, *, received: bool) -> bool:
         if self._made >= MAX_ATTEMPTS:
             return False
-        if detail.reason in _NOT_BEGUN:
+        if detail.reason in _NOT_BEGUN and not received:
             return True
         return self._repeatable and failure.code is grpc.StatusCode.UNAVAILABLE
 
@@ -170,17 +171,19 @@ def each(
     Raises a RequestError.
     """
     attempts = Attempts(method, timeout, call_id)
+    received = False
     while True:
         yield Open(method, request, attempts.left)
         reply = yield Next()
         while isinstance(reply, Answer):
+            received = True
             item = receive(reply.message)
             if item is not None:
                 yield Emit(item)
             reply = yield Next()
         if isinstance(reply, End):
             return
-        yield attempts.pause_after(reply)
+        yield attempts.pause_after(reply, received=received)
 
 
 def every(method: Method[M], request: Message, timeout: float | None) -> Flow[list[M]]:
@@ -201,9 +204,16 @@ def every(method: Method[M], request: Message, timeout: float | None) -> Flow[li
         yield attempts.pause_after(reply)
 
 
-def unreachable(words: str) -> NoReturn:
-    """An answer that the contract rules out.
+def pages(method: Method[M], request: Any, timeout: float | None) -> Flow[list[M]]:
+    """All pages of a listing; `timeout` is that of each. The request is used up.
 
     Raises a RequestError.
     """
-    raise RequestError(words, code=grpc.StatusCode.INTERNAL)
+    request.page_size = PAGE_SIZE
+    found: list[M] = []
+    while True:
+        answer: Any = yield from ask(method, request, timeout)
+        found.append(answer)
+        request.page_token = answer.next_page_token
+        if not answer.next_page_token:
+            return found

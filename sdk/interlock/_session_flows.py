@@ -14,10 +14,10 @@ from interlock._decode_session import (
     tool_match,
 )
 from interlock._encode import SessionCore, invalid, mode_number, new_id
-from interlock._flow import Flow, Items, Method, ask, each, every
+from interlock._flow import Flow, Items, Method, ask, each, every, pages
 from interlock.artifacts import ArtifactPart, ArtifactSearch
 from interlock.calls import CheckpointMode
-from interlock.journal import Operation, OperationState, PendingAction, PendingList, RollbackLine
+from interlock.journal import Operation, OperationState, PendingList, RollbackLine
 from interlock.references import ArtifactReference, FileReference, Prompt
 from interlock.results import Artifact
 from interlock.tools import Activation, ToolList, ToolMatch
@@ -25,7 +25,6 @@ from interlock.v1 import artifact_pb2, reference_pb2
 from interlock.v1 import gateway_service_pb2 as rpc
 
 _SERVICE = "/interlock.v1.GatewayService"
-_PAGE = 500
 
 OPEN_SESSION = Method(f"{_SERVICE}/OpenSession", rpc.OpenSessionResponse, repeatable=True)
 CLOSE_SESSION = Method(f"{_SERVICE}/CloseSession", rpc.CloseSessionResponse, repeatable=True)
@@ -100,15 +99,10 @@ def activate_tools(session: SessionCore, names: Iterable[str], *, timeout: float
 
 def pending(session: SessionCore, *, timeout: float | None = None) -> Flow[PendingList]:
     """What waits to be resolved, top first."""
-    found: list[PendingAction] = []
-    token = standing = ""
-    while True:
-        request = rpc.ListPendingRequest(session_id=session.session_id, page_size=_PAGE, page_token=token)
-        answer = yield from ask(LIST_PENDING, request, timeout or session.timeout)
-        found += (pending_action(one) for one in answer.pending)
-        token, standing = answer.next_page_token, answer.standing_handler
-        if not token:
-            return PendingList(tuple(found), standing)
+    request = rpc.ListPendingRequest(session_id=session.session_id)
+    answers = yield from pages(LIST_PENDING, request, timeout or session.timeout)
+    actions = tuple(pending_action(one) for answer in answers for one in answer.pending)
+    return PendingList(actions, answers[-1].standing_handler)
 
 
 def operations(
@@ -116,17 +110,9 @@ def operations(
 ) -> Flow[tuple[Operation, ...]]:
     """The session's journal, newest first, of operations in these states or of all."""
     names = [f"OPERATION_STATE_{state.name}" for state in states]
-    found: list[Operation] = []
-    token = ""
-    while True:
-        request = rpc.ListOperationsRequest(
-            session_id=session.session_id, states=names, page_size=_PAGE, page_token=token
-        )
-        answer = yield from ask(LIST_OPERATIONS, request, timeout or session.timeout)
-        found += (operation(one) for one in answer.operations)
-        token = answer.next_page_token
-        if not token:
-            return tuple(found)
+    request = rpc.ListOperationsRequest(session_id=session.session_id, states=names)
+    answers = yield from pages(LIST_OPERATIONS, request, timeout or session.timeout)
+    return tuple(operation(one) for answer in answers for one in answer.operations)
 
 
 def rollback(

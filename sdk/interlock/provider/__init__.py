@@ -1,4 +1,4 @@
-"""Write a tool provider: `@tool` makes a tool of a function, `serve_tools` serves tools.
+"""Write a tool provider: `@tool` makes a tool of a function, `serve_tools` serves, `attach_tools` offers in place.
 
 >>> from interlock.provider import tool
 >>> @tool(read_only=True, concurrency_safe=True)
@@ -9,6 +9,7 @@
 '4'
 """
 
+from interlock.provider._attach import attach_tools
 from interlock.provider._context import ToolContext
 from interlock.provider._provider import ToolProvider
 from interlock.provider._schema import Arg
@@ -37,6 +38,7 @@ __all__ = [
     "ToolResult",
     "ToolServer",
     "UndoInfo",
+    "attach_tools",
     "serve_tools",
     "tool",
 ]

@@ -35,7 +35,10 @@ class RequestFailed(Exception):  # noqa: N818 -- it is an answer of the protocol
     """A request ends as a gRPC error would; `reason` is the ErrorReason."""
 
     def __init__(
-        self, code: grpc.StatusCode, message: str, reason: int = error_reason_pb2.ERROR_REASON_UNSPECIFIED
+        self,
+        code: grpc.StatusCode,
+        message: str,
+        reason: error_reason_pb2.ErrorReason = error_reason_pb2.ERROR_REASON_UNSPECIFIED,
     ) -> None:
         super().__init__(message)
         self.code = code
