@@ -1,0 +1,43 @@
+"""A set of policies ready to be evaluated: sources, data, and the revision that names them."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from interlock_gateway.core.jsonvalue import JsonObject
+
+DECISION_RULE = "data.interlock.decision"
+REVISION_LENGTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyBundle:
+    """Policies as one value; two bundles with the same `revision` decide alike.
+
+    `modules` are (path, Rego source) pairs sorted by path, tests left out; `data_json` is the data document with the
+    profile's settings in place; `revision` is the short SHA-256 of both; `profile` names the active profile and
+    `enforced` says whether its verdicts bind (POL-5).
+    """
+
+    modules: tuple[tuple[str, str], ...]
+    data_json: str
+    revision: str
+    profile: str
+    enforced: bool = True
+
+
+def make_bundle(modules: dict[str, str], data: JsonObject, *, profile: str, enforced: bool = True) -> PolicyBundle:
+    """The bundle of these modules and this data; its revision changes with any byte of either."""
+    pairs = tuple(sorted(modules.items()))
+    data_json = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return PolicyBundle(pairs, data_json, _revision(pairs, data_json), profile, enforced)
+
+
+def _revision(pairs: tuple[tuple[str, str], ...], data_json: str) -> str:
+    digest = hashlib.sha256()
+    for text in (*(part for pair in pairs for part in pair), data_json):
+        encoded = text.encode()
+        # The length keeps two neighbouring texts from being read as two others.
+        digest.update(len(encoded).to_bytes(8, "big"))
+        digest.update(encoded)
+    return digest.hexdigest()[:REVISION_LENGTH]

@@ -1,0 +1,100 @@
+"""The embedded engine: the pool of workers for the active bundle, behind the engine protocol (ENG-1, ENG-4)."""
+
+import asyncio
+
+from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.embedded.pool import PoolSettings, WorkerPool
+from interlock_gateway.policy.embedded.wire import Reply
+from interlock_gateway.policy.engine import PolicyUnavailableError
+
+DEFAULT_MAX_INPUT_BYTES = 8 * 1024 * 1024
+# How the engine words it when a rule has two values at once.
+_CONFLICTS = ("multiple outputs", "conflicts with rule", "conflicting values")
+
+
+class EmbeddedEngine:
+    """Rego evaluated by worker processes on this machine."""
+
+    def __init__(
+        self,
+        bundle: PolicyBundle,
+        settings: PoolSettings | None = None,
+        *,
+        max_input_bytes: int = DEFAULT_MAX_INPUT_BYTES,
+    ) -> None:
+        self._settings = settings or PoolSettings()
+        self._max_input_bytes = max_input_bytes
+        self._pool = WorkerPool(bundle, self._settings)
+        self._draining: set[asyncio.Task[None]] = set()
+        self._replacing = asyncio.Lock()
+
+    @property
+    def revision(self) -> str:
+        """The revision of the active bundle."""
+        return self._pool.bundle.revision
+
+    @property
+    def profile(self) -> str:
+        """The profile of the active bundle."""
+        return self._pool.bundle.profile
+
+    @property
+    def ready(self) -> bool:
+        """Whether a worker with the active bundle lives."""
+        return self._pool.ready
+
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """The worker processes, for status and for measuring."""
+        return self._pool.process_ids
+
+    async def start(self) -> None:
+        """Start the workers. Raises `PolicyUnavailableError` when the bundle cannot be loaded."""
+        await self._pool.start()
+
+    async def evaluate(self, input_json: bytes) -> bytes:
+        """The decision document's JSON for one input document; the protocol says what is raised.
+
+        The bundle that decides is the one active when this is called, whatever replaces it meanwhile.
+        """
+        if len(input_json) > self._max_input_bytes:
+            raise DecisionError(
+                GatewayErrorCode.POLICY_INPUT_TOO_LARGE,
+                f"the call is too large to decide about: {len(input_json)} bytes, at most {self._max_input_bytes}",
+            )
+        reply, payload = await self._pool.submit(input_json)
+        if reply is Reply.OK:
+            return payload
+        raise _failure(reply, payload)
+
+    async def replace(self, bundle: PolicyBundle) -> None:
+        """Start workers with `bundle`, then swap; the old ones end when what they began is done (LIFE-3)."""
+        async with self._replacing:
+            pool = WorkerPool(bundle, self._settings)
+            await pool.start()
+            old, self._pool = self._pool, pool
+        task = asyncio.get_running_loop().create_task(old.drain())
+        self._draining.add(task)
+        task.add_done_callback(self._draining.discard)
+
+    async def close(self) -> None:
+        """End every worker; evaluations in flight end in `DecisionError`."""
+        await self._pool.close()
+        for task in tuple(self._draining):
+            task.cancel()
+        await asyncio.gather(*self._draining, return_exceptions=True)
+
+
+def _failure(reply: Reply, payload: bytes) -> DecisionError:
+    if reply is Reply.UNDEFINED:
+        return DecisionError(GatewayErrorCode.POLICY_UNDEFINED, "the policy has no decision for this call")
+    if reply is Reply.PANIC:
+        return DecisionError(GatewayErrorCode.POLICY_CRASHED, "the policy crashed on this call")
+    words = payload.decode("utf-8", "replace")
+    if any(conflict in words for conflict in _CONFLICTS):
+        return DecisionError(GatewayErrorCode.POLICY_CONFLICT, "the policy has several decisions for this call")
+    return DecisionError(GatewayErrorCode.POLICY_ERROR, "the policy failed on this call")
+
+
+__all__ = ["DEFAULT_MAX_INPUT_BYTES", "EmbeddedEngine", "PolicyUnavailableError", "PoolSettings"]

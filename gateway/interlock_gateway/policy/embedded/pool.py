@@ -1,0 +1,272 @@
+"""The workers that hold one bundle, and who evaluates what.
+
+Each worker evaluates one input at a time and has a few more queued, so that it never waits for the gateway's loop. An
+evaluation is pure, so it may run twice: what is queued behind a slow one is sent to another worker as well, and the
+first answer counts. An evaluation that takes too long costs its worker its life, and nobody else more than a moment.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.embedded.linking import link
+from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, connect
+from interlock_gateway.policy.embedded.wire import Reply, pack
+from interlock_gateway.policy.engine import PolicyUnavailableError
+
+LOAD_TIMEOUT_S = 10.0
+RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
+SUSPICION_S = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How workers are kept.
+
+    `workers` are always there, up to `most_workers` while some are stuck. An evaluation may take `timeout_s`, and may
+    wait `longest_wait_s` for a worker. After `slow_s` at the head of its queue it is slow: the others are sent
+    elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an idle extra one is kept.
+    """
+
+    workers: int = 2
+    most_workers: int = 4
+    timeout_s: float = 0.25
+    slow_s: float = 0.005
+    longest_wait_s: float = 1.0
+    window: int = 8
+    spare_s: float = 10.0
+    memory_bytes: int = 256 * 1024 * 1024
+
+
+class WorkerPool:
+    """Workers for one bundle. Everything runs on the loop that `start` runs on."""
+
+    def __init__(self, bundle: PolicyBundle, settings: PoolSettings) -> None:
+        self.bundle = bundle
+        self._settings = settings
+        self._limits = WorkerLimits(settings.memory_bytes, processor_s=max(2.0, 8 * settings.timeout_s))
+        self._policies = pack([bundle.data_json, *(text for module in link(bundle.modules) for text in module)])
+        self._workers: list[Worker] = []
+        self._every_worker: set[Worker] = set()
+        self._starting: set[asyncio.Task[None]] = set()
+        self._waiting: deque[Evaluation] = deque()
+        self._watching: asyncio.TimerHandle | None = None
+        self._failed_starts = 0
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether a worker is there to evaluate."""
+        return bool(self._workers) and not self._closed
+
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """The processes of the workers that are ready."""
+        return tuple(worker.process.pid for worker in self._workers)
+
+    async def start(self) -> None:
+        """Start every worker. Raises `PolicyUnavailableError` when one cannot be started or loaded."""
+        self._loop = asyncio.get_running_loop()
+        try:
+            started = await asyncio.gather(*(self._start_worker() for _ in range(self._settings.workers)))
+        except BaseException:
+            await self.close()
+            raise
+        self._workers.extend(started)
+
+    def submit(self, document: bytes) -> asyncio.Future[tuple[Reply, bytes]]:
+        """Evaluate `document`; the future gives the worker's reply or raises `DecisionError`."""
+        evaluation = Evaluation(document, self._loop.create_future(), self._loop.time())
+        if self._closed:
+            evaluation.fail(_unavailable())
+        elif (worker := self._free_worker()) is None:
+            self._waiting.append(evaluation)
+        else:
+            worker.send(evaluation)
+        if self._watching is None:
+            self._watch_in(self._settings.slow_s)
+        return evaluation.answer
+
+    async def drain(self) -> None:
+        """Let what was submitted end, then close."""
+        submitted = [*self._waiting, *(evaluation for worker in self._workers for evaluation in worker.queue)]
+        if submitted:
+            await asyncio.wait([evaluation.answer for evaluation in submitted])
+        await self.close()
+
+    async def close(self) -> None:
+        """End every worker and wait until its process is gone."""
+        self._closed = True
+        if self._watching is not None:
+            self._watching.cancel()
+        for task in tuple(self._starting):
+            task.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)
+        for evaluation in self._waiting:
+            evaluation.fail(_unavailable())
+        self._waiting.clear()
+        workers = tuple(self._every_worker)
+        for worker in workers:
+            worker.kill()
+        await asyncio.gather(*(worker.reaped for worker in workers))
+
+    def _free_worker(self) -> Worker | None:
+        """The worker with the least to do that is not held up by a slow evaluation."""
+        best, least = None, self._settings.window
+        slow_since = self._loop.time() - self._settings.slow_s
+        for worker in self._workers:
+            queued = len(worker.queue)
+            if queued < least and (not queued or worker.head_since > slow_since):
+                best, least = worker, queued
+        return best
+
+    def _on_reply(self, worker: Worker) -> None:
+        while self._waiting and len(worker.queue) < self._settings.window:
+            evaluation = self._waiting.popleft()
+            if not evaluation.answer.done():
+                worker.send(evaluation)
+
+    def _on_gone(self, worker: Worker) -> None:
+        if worker in self._workers:
+            self._workers.remove(worker)
+        worker.reaped.add_done_callback(lambda _: self._every_worker.discard(worker))
+        orphans = list(worker.queue)
+        worker.queue.clear()
+        for evaluation in orphans:
+            evaluation.copies -= 1
+        if self._closed:
+            for evaluation in orphans:
+                evaluation.fail(_unavailable())
+            return
+        if orphans:
+            orphans.pop(0).fail(DecisionError(GatewayErrorCode.POLICY_CRASHED, "the policy crashed on this call"))
+        self._resend(orphans)
+        self._keep_workers(self._settings.workers)
+
+    def _resend(self, evaluations: list[Evaluation]) -> None:
+        """Have evaluations done by another worker, ahead of those that came later."""
+        for evaluation in reversed(evaluations):
+            if not evaluation.answer.done() and not evaluation.copies:
+                self._waiting.appendleft(evaluation)
+        self._feed()
+
+    def _feed(self) -> None:
+        while self._waiting and (worker := self._free_worker()) is not None:
+            evaluation = self._waiting.popleft()
+            if not evaluation.answer.done():
+                worker.send(evaluation)
+
+    def _watch_in(self, delay_s: float) -> None:
+        self._watching = self._loop.call_later(delay_s, self._watch)
+
+    def _watch(self) -> None:
+        """Look after slow evaluations; runs every few milliseconds while there is anything to do."""
+        self._watching = None
+        if self._closed:
+            return
+        now, delay = self._loop.time(), self._settings.slow_s
+        for worker in tuple(self._workers):
+            if not worker.queue:
+                continue
+            age = now - worker.head_since
+            if age >= self._settings.timeout_s and worker.suspected:
+                self._end_overdue(worker)
+            elif age >= self._settings.timeout_s:
+                # The loop itself may have been held up with the reply unread: look again after it has read.
+                worker.suspected = True
+                delay = SUSPICION_S
+            elif age >= self._settings.slow_s:
+                self._rescue(worker)
+        self._expire_waiting(now)
+        self._feed()
+        if self._waiting or any(worker.queue for worker in self._workers):
+            self._watch_in(delay)
+
+    def _end_overdue(self, worker: Worker) -> None:
+        head = worker.queue[0]
+        head.fail(DecisionError(GatewayErrorCode.POLICY_TIMEOUT, "the policy took too long to decide about this call"))
+        worker.kill()
+
+    def _rescue(self, slow: Worker) -> None:
+        """Send what is queued behind a slow evaluation to other workers too, once."""
+        behind = [evaluation for evaluation in list(slow.queue)[1:] if evaluation.copies == 1]
+        for evaluation in behind:
+            if evaluation.answer.done():
+                continue
+            worker = self._free_worker()
+            if worker is None:
+                break
+            worker.send(evaluation)
+        if (behind or self._waiting) and self._free_worker() is None:
+            self._keep_workers(min(len(self._workers) + 1, self._settings.most_workers))
+
+    def _expire_waiting(self, now: float) -> None:
+        while self._waiting:
+            first = self._waiting[0]
+            if not first.answer.done():
+                if now - first.submitted_at < self._settings.longest_wait_s:
+                    return
+                first.fail(_unavailable())
+            self._waiting.popleft()
+
+    def _keep_workers(self, wanted: int) -> None:
+        if self._closed:
+            return
+        while len(self._workers) + len(self._starting) < wanted:
+            task = self._loop.create_task(self._add_worker())
+            self._starting.add(task)
+            task.add_done_callback(self._starting.discard)
+
+    async def _add_worker(self) -> None:
+        """Start one more worker, again and again until it works: without workers every call is denied."""
+        while True:
+            await asyncio.sleep(RESPAWN_DELAYS_S[min(self._failed_starts, len(RESPAWN_DELAYS_S) - 1)])
+            try:
+                worker = await self._start_worker()
+            except PolicyUnavailableError:
+                self._failed_starts += 1
+            else:
+                break
+        self._failed_starts = 0
+        self._workers.append(worker)
+        self._feed()
+        if len(self._workers) > self._settings.workers:
+            self._loop.call_later(self._settings.spare_s, self._retire, worker)
+
+    def _retire(self, worker: Worker) -> None:
+        """End a spare worker, or look again later when it is busy."""
+        if self._closed or worker not in self._workers or len(self._workers) <= self._settings.workers:
+            return
+        if worker.queue:
+            self._loop.call_later(self._settings.spare_s, self._retire, worker)
+            return
+        self._workers.remove(worker)
+        worker.kill()
+
+    async def _start_worker(self) -> Worker:
+        try:
+            worker = await connect(self._limits, self._on_reply, self._on_gone)
+        except OSError as error:
+            raise PolicyUnavailableError(f"a policy worker could not be started: {error}") from error
+        self._every_worker.add(worker)
+        try:
+            worker.load(self._policies)
+            async with asyncio.timeout(LOAD_TIMEOUT_S):
+                reply, payload = await asyncio.shield(worker.loaded)
+        except BaseException as error:
+            worker.kill()
+            if isinstance(error, TimeoutError):
+                raise PolicyUnavailableError("the policies took too long to load") from error
+            if isinstance(error, asyncio.CancelledError) and worker.loaded.cancelled():
+                raise PolicyUnavailableError("the policy worker ended while it loaded the policies") from error
+            raise
+        if reply is not Reply.OK:
+            worker.kill()
+            raise PolicyUnavailableError(payload.decode("utf-8", "replace"))
+        return worker
+
+
+def _unavailable() -> DecisionError:
+    return DecisionError(GatewayErrorCode.POLICY_UNAVAILABLE, "no policy worker was free to decide about this call")

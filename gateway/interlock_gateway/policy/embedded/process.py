@@ -1,0 +1,193 @@
+"""One worker process seen from the gateway: starting it, sending to it, reading its replies, ending it."""
+
+import asyncio
+import importlib.util
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from interlock_gateway.policy.bundle import DECISION_RULE
+from interlock_gateway.policy.embedded.wire import LENGTH_BYTES, Reply, frame
+
+WORKER_SCRIPT = Path(__file__).with_name("worker.py")
+REAP_EVERY_S = 0.01
+
+
+@dataclass(eq=False, slots=True)
+class Evaluation:
+    """One input on its way to a decision. `submitted_at` is the loop's time; `answer` gives (reply, payload)."""
+
+    document: bytes
+    answer: asyncio.Future[tuple[Reply, bytes]]
+    submitted_at: float
+    copies: int = 0
+
+    def settle(self, reply: Reply, payload: bytes) -> None:
+        """Give the answer, unless another worker was faster or the caller has gone."""
+        if not self.answer.done():
+            self.answer.set_result((reply, payload))
+
+    def fail(self, error: Exception) -> None:
+        """End without an answer, unless there is one already or the caller has gone."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLimits:
+    """What one worker may use: bytes of memory beyond its start, and processor seconds in one evaluation."""
+
+    memory_bytes: int
+    processor_s: float
+
+
+def _engine_directory() -> str:
+    """Where the engine's package lies. It is not imported here: the gateway itself never evaluates Rego."""
+    spec = importlib.util.find_spec("regorus")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("the package of the embedded policy engine is not installed")
+    return str(Path(spec.origin).parent.parent)
+
+
+def spawn(limits: WorkerLimits) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start a worker process; returns it with the gateway's end of the socket to it."""
+    ours, theirs = socket.socketpair()
+    arguments = [theirs.fileno(), _engine_directory(), DECISION_RULE, limits.memory_bytes, limits.processor_s]
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own script, and no shell
+            [sys.executable, "-I", "-S", "-B", str(WORKER_SCRIPT), *map(str, arguments)],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # A policy can read the environment through the engine, so there is none; and an interrupt from the
+            # terminal is the gateway's to handle.
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    ours.settimeout(0)
+    return process, ours
+
+
+@dataclass(eq=False)
+class Worker(asyncio.Protocol):
+    """The connection to one worker. Replies come in the order of requests, so a queue is all the bookkeeping.
+
+    `on_reply` is called after each reply with the evaluation it answers, `on_gone` once when the process has ended or
+    was killed. `head_since` is the loop's time at which the first in the queue began to be evaluated.
+    """
+
+    process: subprocess.Popen[bytes]
+    loop: asyncio.AbstractEventLoop
+    on_reply: Callable[["Worker"], None]
+    on_gone: Callable[["Worker"], None]
+    queue: deque[Evaluation] = field(default_factory=deque)
+    head_since: float = 0.0
+    suspected: bool = False
+    loaded: asyncio.Future[tuple[Reply, bytes]] = field(init=False)
+    reaped: asyncio.Future[None] = field(init=False)
+    _buffer: bytearray = field(default_factory=bytearray)
+    _transport: asyncio.Transport | None = None
+
+    def __post_init__(self) -> None:
+        self.loaded = self.loop.create_future()
+        self.reaped = self.loop.create_future()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it holds the policies and lives."""
+        return self._transport is not None and self.loaded.done() and not self.loaded.cancelled()
+
+    def load(self, policies: bytes) -> None:
+        """Send the policies; `loaded` is set to the worker's reply."""
+        assert self._transport is not None
+        self._transport.write(frame(policies))
+
+    def send(self, evaluation: Evaluation) -> None:
+        """Queue `evaluation` and send its document."""
+        assert self._transport is not None
+        if not self.queue:
+            self.head_since = self.loop.time()
+        evaluation.copies += 1
+        self.queue.append(evaluation)
+        self._transport.write(frame(evaluation.document))
+
+    def kill(self) -> None:
+        """End the process now; `on_gone` follows."""
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGKILL)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; asyncio's name."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Take replies apart; asyncio's name."""
+        self._buffer += data
+        while len(self._buffer) >= LENGTH_BYTES:
+            end = LENGTH_BYTES + int.from_bytes(self._buffer[:LENGTH_BYTES], "little")
+            if len(self._buffer) < end:
+                return
+            reply = Reply(self._buffer[LENGTH_BYTES])
+            payload = bytes(self._buffer[LENGTH_BYTES + 1 : end])
+            del self._buffer[:end]
+            self._received(reply, payload)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why it ended does not matter
+        """Note the end of the process, however it came; asyncio's name."""
+        self._transport = None
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGKILL)
+        self._reap()
+        self.loaded.cancel()
+        self.on_gone(self)
+
+    def _received(self, reply: Reply, payload: bytes) -> None:
+        if not self.loaded.done():
+            self.loaded.set_result((reply, payload))
+            return
+        evaluation = self.queue.popleft()
+        self.suspected = False
+        if self.queue:
+            self.head_since = self.loop.time()
+        evaluation.copies -= 1
+        evaluation.settle(reply, payload)
+        self.on_reply(self)
+
+    def _reap(self) -> None:
+        # Polled, because a killed process is gone within milliseconds and a thread to wait for it costs more.
+        if self.process.poll() is None:
+            self.loop.call_later(REAP_EVERY_S, self._reap)
+        elif not self.reaped.done():
+            self.reaped.set_result(None)
+
+
+async def connect(
+    limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]
+) -> Worker:
+    """Start a worker and connect to it. Raises `OSError` when the system has no room for a process."""
+    loop = asyncio.get_running_loop()
+    process, ours = spawn(limits)
+    worker = Worker(process, loop, on_reply, on_gone)
+    try:
+        await loop.create_unix_connection(lambda: worker, sock=ours)
+    except BaseException:
+        ours.close()
+        process.kill()
+        process.wait()
+        raise
+    return worker

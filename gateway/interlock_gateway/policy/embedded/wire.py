@@ -1,0 +1,26 @@
+"""What goes over the socket between the gateway and a worker: frames of a four-byte length and a payload."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+LENGTH_BYTES = 4
+MAX_FRAME = 2**32 - 1
+
+
+class Reply(IntEnum):
+    """The first byte of a worker's reply. `worker.py` holds the same numbers, because it imports nothing of ours."""
+
+    OK = 0
+    UNDEFINED = 1
+    ERROR = 2
+    PANIC = 3
+
+
+def frame(payload: bytes) -> bytes:
+    """`payload` as one frame. Its length is below 4 GiB."""
+    return len(payload).to_bytes(LENGTH_BYTES, "little") + payload
+
+
+def pack(parts: Iterable[str]) -> bytes:
+    """Texts as one payload, each behind its length: what a worker is loaded with."""
+    return b"".join(frame(part.encode()) for part in parts)

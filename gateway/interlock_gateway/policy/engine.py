@@ -1,0 +1,51 @@
+"""What the pipeline needs of a policy engine, whichever it is (ENG-1)."""
+
+from typing import Protocol
+
+from interlock_gateway.policy.bundle import PolicyBundle
+
+
+class PolicyUnavailableError(Exception):
+    """An engine could not be started, or would not take a bundle; the message says why, for an operator."""
+
+
+class PolicyEngine(Protocol):
+    """Evaluates `data.interlock.decision`, and fails closed."""
+
+    @property
+    def revision(self) -> str:
+        """The revision of the active bundle."""
+        ...
+
+    @property
+    def profile(self) -> str:
+        """The profile of the active bundle."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether a decision can be had now (LIFE-7)."""
+        ...
+
+    async def start(self) -> None:
+        """Load the policies. Raises `PolicyUnavailableError` when they cannot be loaded."""
+        ...
+
+    async def evaluate(self, input_json: bytes) -> bytes:
+        """The decision document's JSON for one input document.
+
+        Raises `DecisionError` with a code of the closed set when there is no single decision in time; never returns
+        anything in place of one. The shape of the document is for the caller to check.
+        """
+        ...
+
+    async def replace(self, bundle: PolicyBundle) -> None:
+        """Swap the policies in one step; evaluations in flight keep those they began with (LIFE-3).
+
+        Raises `PolicyUnavailableError`, and keeps the active ones, when `bundle` cannot be loaded.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release everything; evaluations in flight end in `DecisionError`."""
+        ...

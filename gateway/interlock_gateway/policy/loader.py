@@ -1,0 +1,122 @@
+"""Finds policies on disk and makes a bundle of them: the shipped ones, a profile, and the operator's overlays."""
+
+import importlib.resources
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.policy.bundle import PolicyBundle, make_bundle
+from interlock_gateway.policy.settings import PolicySourceError, override, read_yaml
+
+TEST_SUFFIX = "_test.rego"
+CUSTOM_PACKAGE = "interlock.custom"
+_PACKAGE = re.compile(r"^package[ \t]+(\S+)", re.MULTILINE)
+_OVERLAY_KEYS = frozenset({"settings"})
+
+
+def shipped_policies() -> Path:
+    """The directory of the shipped policies: inside the installed package, else the repository's."""
+    installed = Path(str(importlib.resources.files("interlock_gateway"))) / "shipped_policies"
+    if installed.is_dir():
+        return installed
+    return Path(__file__).resolve().parents[3] / "policies" / "interlock"
+
+
+def load_bundle(
+    *, profile: str = "standard", overlays: Sequence[Path] = (), directory: Path | None = None
+) -> PolicyBundle:
+    """The bundle of the shipped policies (or those in `directory`) under `profile`, with `overlays` on top, in order.
+
+    An overlay is a directory with rules in `custom/` (package `interlock.custom`) and settings in `data.yaml`. Raises
+    `PolicySourceError` for what cannot be read, an unknown profile, an unknown setting, or an overlay that
+    reaches beyond its own package. What the rules themselves do is for the checker to judge.
+    """
+    root = directory or shipped_policies()
+    modules = read_modules(root)
+    data = _read_data(root)
+    settings = _mapping(data, "settings")
+    chosen = _profile(data, profile)
+    settings = override(settings, chosen.get("settings", {}), f"profiles/data.yaml, profile {profile}")
+    for overlay in overlays:
+        settings = _apply_overlay(overlay, modules, settings)
+    tree: JsonObject = {"interlock": {**data, "profile": profile, "settings": settings}}
+    return make_bundle(modules, tree, profile=profile, enforced=chosen.get("enforced") is not False)
+
+
+def read_modules(root: Path, prefix: str = "") -> dict[str, str]:
+    """The Rego sources under `root` by their path relative to it, tests left out."""
+    if not root.is_dir():
+        raise PolicySourceError(str(root), "is not a directory of policies")
+    return {
+        f"{prefix}{path.relative_to(root).as_posix()}": _read_text(path, f"{prefix}{path.relative_to(root).as_posix()}")
+        for path in sorted(root.rglob("*.rego"))
+        if not path.name.endswith(TEST_SUFFIX)
+    }
+
+
+def _read_text(path: Path, place: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicySourceError(place, f"cannot be read: {error}") from error
+
+
+def _read_data(root: Path) -> JsonObject:
+    """Every `data.yaml` under `root`, each in its directory's place, as OPA reads them."""
+    tree: JsonObject = {}
+    for path in sorted(root.rglob("data.yaml")):
+        relative = path.relative_to(root)
+        node = tree
+        for part in relative.parts[:-1]:
+            inner = node.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise PolicySourceError(relative.as_posix(), f"{part} is already a value")
+            node = inner
+        node.update(read_yaml(path, relative.as_posix()))
+    return tree
+
+
+def _mapping(data: JsonObject, name: str) -> JsonObject:
+    value: JsonValue = data.get(name, {})
+    if not isinstance(value, dict):
+        raise PolicySourceError(name, "must be a mapping")
+    return value
+
+
+def _profile(data: JsonObject, profile: str) -> JsonObject:
+    profiles = _mapping(data, "profiles")
+    chosen = profiles.get(profile)
+    if not isinstance(chosen, dict):
+        raise PolicySourceError("profiles/data.yaml", f"has no profile {profile}; it has {', '.join(sorted(profiles))}")
+    return chosen
+
+
+def _apply_overlay(overlay: Path, modules: dict[str, str], settings: JsonObject) -> JsonObject:
+    """Add the overlay's rules to `modules`; the settings with its changes."""
+    if not overlay.is_dir():
+        raise PolicySourceError(str(overlay), "is not a directory")
+    stray = [path for path in overlay.rglob("*.rego") if path.relative_to(overlay).parts[0] != "custom"]
+    if stray:
+        raise PolicySourceError(str(stray[0]), "rules of an overlay belong in its directory custom/")
+    for path, source in (
+        read_modules(overlay / "custom", f"{overlay.name}/custom/").items() if (overlay / "custom").is_dir() else ()
+    ):
+        _check_package(path, source)
+        if path in modules:
+            raise PolicySourceError(path, "another overlay has a file of this name")
+        modules[path] = source
+    data_file = overlay / "data.yaml"
+    if not data_file.is_file():
+        return settings
+    data = read_yaml(data_file, str(data_file))
+    if unknown := data.keys() - _OVERLAY_KEYS:
+        raise PolicySourceError(str(data_file), f"unknown key {min(unknown)}; an overlay's data.yaml holds settings")
+    return override(settings, data.get("settings", {}), str(data_file))
+
+
+def _check_package(path: str, source: str) -> None:
+    header = _PACKAGE.search(source)
+    package = header[1] if header else ""
+    if package != CUSTOM_PACKAGE and not package.startswith(f"{CUSTOM_PACKAGE}."):
+        raise PolicySourceError(path, f"an overlay's rules are in package {CUSTOM_PACKAGE}, not {package or 'none'}")

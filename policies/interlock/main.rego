@@ -1,0 +1,85 @@
+package interlock
+
+default decision := {
+	"verdict": "deny",
+	"reasons": [{
+		"code": "no_rule_allows",
+		"message": "no rule allows this call",
+		"rule": "interlock/default",
+	}],
+	"obligations": {},
+	"notes": [],
+}
+
+# METADATA
+# title: The decision
+# description: |
+#   Puts the findings of all rules together. The strictest verdict wins, obligations merge to the stricter, and when no
+#   rule says anything the answer is deny.
+# entrypoint: true
+# custom:
+#   requirements: [PIPE-6, POL-5]
+decision := {
+	"verdict": verdict,
+	"reasons": reasons,
+	"obligations": obligations,
+	"notes": sort({finding.note | some finding in findings}),
+}
+
+# What all rules found, the shipped and the operator's own.
+findings := data.interlock.rules.findings | custom_findings
+
+default custom_findings := set()
+
+custom_findings := data.interlock.custom.findings
+
+asked := {answer(finding) | some finding in findings}
+
+answer(finding) := finding.verdict if {
+	finding.verdict in {"deny", "reflect", "checkpoint", "preview", "allow", "none"}
+} else := "malformed"
+
+verdict := "deny" if count({"deny", "malformed"} & asked) > 0
+
+else := "deny" if count(contradictions) > 0
+
+else := "reflect" if "reflect" in asked
+
+else := "checkpoint" if {
+	"checkpoint" in asked
+	not approved
+}
+
+else := "preview" if {
+	"preview" in asked
+	not approved
+}
+
+else := "allow" if count(grantable & asked) > 0
+
+# What a rule asked for and a person has granted is among the reasons to allow.
+grantable := {"allow", "checkpoint", "preview"}
+
+# A person has approved this very call, after seeing what it would do (CHK-5).
+approved if input.call.checkpoint.outcome == "approved"
+
+reasons := reasons_to(grantable) if verdict == "allow"
+
+else := reasons_to({verdict}) if verdict != "deny"
+
+else := array.concat(reasons_to({"deny"}), sort(contradictions | malformed))
+
+reasons_to(verdicts) := sort({reason |
+	some finding in findings
+	finding.verdict in verdicts
+	reason := {"code": finding.code, "message": finding.message, "rule": finding.rule}
+})
+
+malformed := {reason |
+	"malformed" in asked
+	reason := {
+		"code": "malformed_finding",
+		"message": "a policy rule gave an answer that is not a verdict",
+		"rule": "interlock/findings",
+	}
+}

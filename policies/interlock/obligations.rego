@@ -1,0 +1,72 @@
+package interlock
+
+# METADATA
+# title: Obligations
+# description: What the rules ask the gateway to do along with the verdict; where they differ, the stricter holds.
+# custom:
+#   requirements: [POL-2]
+obligations := {} if count(duties) == 0
+
+else := object.union_n([merged_lists, merged_limits, merged_quorum, merged_approvers, merged_changes])
+
+duties := {finding.obligations | some finding in findings}
+
+merged_lists[name] := values if {
+	some name in {"strip", "redact", "taint"}
+	values := sort({value | some duty in duties; some value in duty[name]})
+	count(values) > 0
+}
+
+merged_limits[name] := min(values) if {
+	some name in {"max_result_bytes", "timeout_s", "expires_s"}
+	values := {duty[name] | some duty in duties}
+	count(values) > 0
+}
+
+merged_quorum.quorum := max(values) if {
+	values := {duty.quorum | some duty in duties}
+	count(values) > 0
+}
+
+# Fewer approvers is stricter: only those whom every rule accepts.
+merged_approvers.approvers := sort(intersection(approver_groups)) if count(approver_groups) > 0
+
+approver_groups := {groups |
+	some duty in duties
+	groups := {group | some group in duty.approvers}
+	duty.approvers
+}
+
+merged_changes.set := {field: value | some field, values in changes; some value in values} if {
+	count(changes) > 0
+	count(conflicting_fields) == 0
+}
+
+changes[field] contains value if {
+	some duty in duties
+	some field, value in duty.set
+}
+
+conflicting_fields := {field | some field, values in changes; count(values) > 1}
+
+# Obligations that cannot be met together.
+contradictions := set() if count(duties) == 0
+
+else := no_common_approver | conflicting_changes
+
+no_common_approver contains {
+	"code": "no_common_approver",
+	"message": "policy rules ask for approvers who have nobody in common",
+	"rule": "interlock/obligations",
+} if {
+	count(approver_groups) > 0
+	count(intersection(approver_groups)) == 0
+}
+
+conflicting_changes contains {
+	"code": "conflicting_changes",
+	"message": sprintf("policy rules ask for different values of %s", [concat(", ", conflicting_fields)]),
+	"rule": "interlock/obligations",
+} if {
+	count(conflicting_fields) > 0
+}

@@ -1,0 +1,18 @@
+package interlock.rules
+
+# METADATA
+# title: Destruction without a way back
+# description: A destructive call that can be neither previewed nor undone needs a person.
+# custom:
+#   requirements: [CHK-1, POL-3]
+findings contains {
+	"verdict": "checkpoint",
+	"code": "checkpoint_required",
+	"message": sprintf("%s is destructive and can be neither previewed nor undone", [tool_name]),
+	"rule": "checkpoint/destructive",
+} if {
+	input.tool.effect == "destructive"
+	not owned
+	not previewable
+	not reversible
+}

@@ -1,0 +1,22 @@
+package interlock.rules
+
+# METADATA
+# title: Changes that can be undone
+# description: A declared change inside that can be undone is allowed; the settings say whether destruction is too.
+# custom:
+#   requirements: [POL-4]
+findings contains {
+	"verdict": reversible_verdict,
+	"code": "reversible",
+	"message": sprintf("%s can be undone", [tool_name]),
+	"rule": "generic/reversible",
+} if {
+	declared
+	reversible
+	contained
+	not owned
+}
+
+reversible_verdict := "allow" if input.tool.effect == "mutating"
+
+else := data.interlock.settings.generic.reversible_destruction

@@ -1,0 +1,16 @@
+package interlock.rules
+
+# METADATA
+# title: Apply what was previewed
+# description: What was previewed may be applied, unless another rule objects.
+# custom:
+#   requirements: [PREV-6]
+findings contains {
+	"verdict": "allow",
+	"code": "previewed",
+	"message": "",
+	"rule": "preview/applied",
+} if {
+	previewable
+	applying
+}

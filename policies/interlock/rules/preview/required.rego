@@ -1,0 +1,17 @@
+package interlock.rules
+
+# METADATA
+# title: Preview first
+# description: A call that can be previewed and is not read-only is previewed before it is applied.
+# custom:
+#   requirements: [PREV-1]
+findings contains {
+	"verdict": "preview",
+	"code": "preview_required",
+	"message": sprintf("%s is previewed first", [tool_name]),
+	"rule": "preview/required",
+} if {
+	previewable
+	not read_only
+	not applying
+}

@@ -1,0 +1,29 @@
+package interlock.rules
+
+default confidence_field := "_flyto_confidence"
+
+confidence_field := input.call.confidence_field
+
+default confidence_declared := 0
+
+confidence_declared := input.tool.capability.min_confidence if is_number(input.tool.capability.min_confidence)
+
+else := 100 if _ = input.tool.capability.min_confidence
+
+confidence_raised contains data.interlock.settings.confidence.minimum_by_effect[input.tool.effect]
+
+confidence_raised contains data.interlock.settings.confidence.minimum_by_principal[input.principal.id]
+
+confidence_raised contains minimum if {
+	some role in input.principal.roles
+	minimum := data.interlock.settings.confidence.minimum_by_role[role]
+}
+
+confidence_raised contains minimum if {
+	some name, minimum_by_value in data.interlock.settings.confidence.minimum_by_session_label
+	minimum := minimum_by_value[input.session.labels[name]]
+}
+
+confidence_required := max({confidence_declared} | confidence_raised)
+
+confidence_gate if confidence_required > 0

@@ -1,0 +1,35 @@
+package interlock.rules
+
+default tool_name := "the tool"
+
+tool_name := input.tool.name
+
+# Its definition is declared and is the one that an operator accepted.
+declared if {
+	input.tool.declared == true
+	input.tool.pin_state == "pinned"
+	input.tool.effect in {"read_only", "mutating", "destructive"}
+}
+
+read_only if {
+	input.tool.effect == "read_only"
+	declared
+}
+
+previewable if input.tool.safety_level == 2
+
+reversible if input.tool.safety_level == 1
+
+# It neither reaches people nor systems outside.
+contained if input.tool.external_effect == false
+
+# The rules of its permission class decide about its calls, in place of the general ones.
+owned if input.tool.metadata.permission_class in data.interlock.settings.generic.owned_classes
+
+# What is asked for has been asked, or is asked by the gateway itself: applying a preview, undoing an operation.
+resuming if input.call.kind in {"apply", "undo"}
+
+applying if {
+	input.call.phase == "apply"
+	input.call.kind == "apply"
+}
