@@ -8,6 +8,7 @@ from interlock.toolbox.local_files import LocalFiles
 from interlock.toolbox.local_shell import LocalShell, allowed_environment
 from interlock.toolbox.local_vault import LocalVault
 from interlock.toolbox.operations import Operations
+from interlock.toolbox.searching import line_search
 
 
 def local_operations(
@@ -25,4 +26,4 @@ def local_operations(
     vault = LocalVault(state_dir)
     files = LocalFiles(roots, vault)
     allowed = allowed_environment(os.environ if environment is None else environment, keep_environment)
-    return Operations(files, vault, LocalShell(files, allowed))
+    return Operations(files, vault, LocalShell(files, allowed), line_search(files, allowed["PATH"]))

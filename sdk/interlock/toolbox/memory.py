@@ -25,6 +25,7 @@ from interlock.toolbox.errors import (
 )
 from interlock.toolbox.operations import MAX_FILE_BYTES, Entry, Exit, Kind, Operations, Place, Snapshot, Tree
 from interlock.toolbox.resolving import SELF, Found, ParentMissingError, resolved
+from interlock.toolbox.searching import PythonSearch
 
 _FILE_MODE, _DIRECTORY_MODE, _LINK_MODE = 0o644, 0o755, 0o777
 
@@ -352,4 +353,4 @@ def memory_operations(
     """Operations in memory, and their files, to put things there and look at them."""
     vault = MemoryVault()
     files = MemoryFiles(roots, vault)
-    return Operations(files, vault, MemoryShell(script)), files
+    return Operations(files, vault, MemoryShell(script), PythonSearch(files)), files

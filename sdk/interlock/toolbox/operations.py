@@ -1,11 +1,12 @@
 """What the tools ask for, so that they never call the operating system themselves (BOX-1).
 
-`Operations` is three parts: `Files` beneath the roots, a `Vault` outside them for what undo needs, and a `Shell`.
+`Operations` is four parts: `Files` beneath the roots, a `Vault` outside them for what undo needs, a `Shell`, and a
+`LineSearch` over many files.
 `interlock.toolbox.local` has them on this machine, `interlock.toolbox.memory` without touching it. One suite of tests
 holds every implementation to what is written here.
 
-Calls of `Files` and `Vault` block and may be made from any thread; `Shell` is asynchronous. All raise the errors of
-`interlock.toolbox.errors` and no others.
+All calls block and may be made from any thread, except for those of `Shell`, which are asynchronous. All raise the
+errors of `interlock.toolbox.errors` and no others.
 """
 
 import hashlib
@@ -13,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, BinaryIO, Protocol
+
+from interlock.toolbox.expressions import Expression
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
@@ -219,12 +222,43 @@ class Shell(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class LineMatch:
+    """A line that an expression matches in: its number from 1, and its text, which is cut when it is very long."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """How long a search may go on: until a `time.monotonic()` value, and while `stop` is not true."""
+
+    most_per_file: int
+    until: float
+    stop: Callable[[], bool]
+
+
+class LineSearch(Protocol):
+    """Regular expressions over many files."""
+
+    def lines(
+        self, places: Sequence[Place], wanted: Expression, budget: SearchBudget
+    ) -> Sequence[tuple[LineMatch, ...] | None]:
+        """The matching lines of each file, no more of each than asked for; None for one that is no text, or too large.
+
+        Raises OperationError when the budget is spent.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Operations:
     """All that the tools may touch."""
 
     files: Files
     vault: Vault
     shell: Shell
+    search: LineSearch
 
 
 def _digest(*parts: bytes) -> str:
