@@ -32,8 +32,7 @@ class StoredObject:
 
 
 class ObjectBackend(Protocol):
-    """
-    Whole objects under names made of safe characters and `/`; each is written atomically.
+    """Whole objects under names made of safe characters and `/`; each is written atomically.
 
     Every method raises `ArtifactStoreError`; those that read raise `ArtifactNotFoundError` for a missing object.
     """
@@ -132,8 +131,7 @@ class CloudBackend:
 
 
 class LocalBackend(CloudBackend):
-    """
-    A local directory. Writing is obstore's (a temporary file, then a rename).
+    """A local directory. Writing is obstore's (a temporary file, then a rename).
 
     Reading opens each folder and the file relative to the one before, following no symbolic link, so that a link put
     into the store, even between a check and the read, leads nowhere (SEC-3).

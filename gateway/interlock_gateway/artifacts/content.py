@@ -22,8 +22,7 @@ def is_text(media_type: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """
-    An artifact and an index of its lines.
+    """An artifact and an index of its lines.
 
     `marks[i]` is the number of line breaks in the first `(i + 1) * MARK_EVERY` bytes; empty when it has no lines.
     """

@@ -1,11 +1,11 @@
 """What can go wrong with an artifact. Messages are safe to show: no host path, no address of a backend.
 
-    InterlockError
-    └── ArtifactError
-        ├── ArtifactUriError       not exactly `artifact://<session>/<sha256>`
-        ├── ArtifactNotFoundError  nothing is stored under that URI
-        ├── ArtifactSearchError    the pattern cannot be used
-        └── ArtifactStoreError     the store cannot be read or written: full, gone, forbidden, damaged
+InterlockError
+└── ArtifactError
+    ├── ArtifactUriError       not exactly `artifact://<session>/<sha256>`
+    ├── ArtifactNotFoundError  nothing is stored under that URI
+    ├── ArtifactSearchError    the pattern cannot be used
+    └── ArtifactStoreError     the store cannot be read or written: full, gone, forbidden, damaged
 """
 
 from interlock_gateway.errors import InterlockError

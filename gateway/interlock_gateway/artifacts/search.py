@@ -27,8 +27,7 @@ _TEXT_ANCHOR = re.compile(r"\\[AzZ]|\(\?[a-zA-Z]*-")
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """
-    What to search for: a literal, or with `regex` an RE2 expression, matched within single lines.
+    """What to search for: a literal, or with `regex` an RE2 expression, matched within single lines.
 
     `context` is the number of lines given before and after a match (0-20), `limit` the most matches (1-1000),
     `timeout_s` the seconds after which the search stops with what it has.
@@ -44,8 +43,7 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """
-    One line that matches: its number from 1, the byte offset where it begins, its text without the line break.
+    """One line that matches: its number from 1, the byte offset where it begins, its text without the line break.
 
     A line longer than 4 KiB is cut to the part around the match.
     """
@@ -77,8 +75,7 @@ class _Found:
 
 
 class LineSearcher:
-    """
-    Takes chunks and collects matches. Raises `ArtifactSearchError` when it is built with a pattern it cannot use.
+    """Takes chunks and collects matches. Raises `ArtifactSearchError` when it is built with a pattern it cannot use.
 
     `feed` answers true when nothing more is wanted: the limit is reached, or the time is up.
     """

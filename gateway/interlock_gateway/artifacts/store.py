@@ -19,8 +19,7 @@ _INLINE_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class LinePage:
-    """
-    Consecutive lines of an artifact, line breaks included.
+    """Consecutive lines of an artifact, line breaks included.
 
     `first` and `last` count from 1 and are both 0 when there are none. `more` says that lines follow `last`;
     `cut` that the last line here is not whole, because the page is as large as a page may be.
@@ -34,8 +33,7 @@ class LinePage:
 
 
 class ArtifactStore:
-    """
-    Content-addressed artifacts over one backend.
+    """Content-addressed artifacts over one backend.
 
     Methods that take a URI raise `ArtifactUriError`, `ArtifactNotFoundError` or `ArtifactStoreError`. Nothing here
     holds a whole artifact in memory, other than what `put` was given.

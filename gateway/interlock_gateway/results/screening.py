@@ -1,0 +1,77 @@
+"""Second looks at what a detector matched: is this value a secret, or a placeholder, a variable, a piece of code?
+
+Every function takes the whole text, the name the value was assigned to (empty when it has none) and the value's bounds.
+"""
+
+import base64
+import binascii
+import re
+
+_NOT_A_VALUE = re.compile(
+    rb"(?i)(?:null|none|nil|true|false|undefined|unset|empty|str|string|secretstr|bytes|int|integer|bool|boolean|any|object"
+    rb"|optional|required|redacted|hidden|masked|omitted|removed|password|passwd|passphrase|secret|token|key|text|value|input"
+    rb"|prompt|yes|no|field|self|is|was|the|a|an|for|must|cannot|and|or|in|of|to|not)"
+)
+_MASKED = re.compile(rb"\[redacted:.*|[*xX.\-_#?]+|\xe2\x80\xa2.*|<[^>]*>?|\{\{.*|%\(.*|\[[A-Za-z _-]+\]?", re.DOTALL)
+_VARIABLE = re.compile(rb"\$(?:\{.*|\(.*|[A-Z_][A-Z0-9_]*)|%[A-Z_]+%", re.DOTALL)
+_CODE = re.compile(
+    rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*[(\[].*"
+    rb"|(?:self|cls|this|args|kwargs|config|cfg|settings|options|opts|params|request|req|env|os|process|ctx|user|form|body|data)"
+    rb"\??\.[\w.]+",
+    re.DOTALL,
+)
+# Tokens that say where to go on, not who one is.
+_POSITION = re.compile(
+    rb"(?i).*(?:page|next|prev|continu|cursor|sync|state|resume|pagination|start|end|etag|csrf|max|stop)[\w.-]*token"
+)
+_WORKING_DIRECTORY = re.compile(rb"(?i)(?:old)?pwd")
+_TRAILING = b",.:;)]}>"
+_MIN_TOKEN = 8
+_MIN_MIXED = 20
+_KEY_WINDOW = 32 * 1024
+_KEY_END = re.compile(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_BODY = re.compile(rb"(?:[A-Za-z0-9+/=]{16,}|[\s\\nr])*")
+
+
+def assigned_secret(text: bytes, name: bytes, start: int, end: int) -> bool:
+    """Whether what is assigned to a name that says "secret" outright is a value at all."""
+    value = text[start:end].rstrip(_TRAILING)
+    if not value or any(shape.fullmatch(value) for shape in (_NOT_A_VALUE, _MASKED, _VARIABLE, _CODE)):
+        return False
+    is_directory = _WORKING_DIRECTORY.fullmatch(name) is not None and value[:1] in {b"/", b"~", b"."}
+    return not is_directory
+
+
+def assigned_token(text: bytes, name: bytes, start: int, end: int) -> bool:
+    """Whether what is assigned to a name that may mean a secret looks like one: not a word, not a position."""
+    value = text[start:end].rstrip(_TRAILING)
+    if len(value) < _MIN_TOKEN or _POSITION.fullmatch(name) or not assigned_secret(text, name, start, end):
+        return False
+    has_digit = any(48 <= byte <= 57 for byte in value)  # noqa: PLR2004 - "0" to "9"
+    has_letter = value.upper() != value.lower()
+    is_mixed = len(value) >= _MIN_MIXED and value not in {value.lower(), value.upper()}
+    return has_letter and (has_digit or is_mixed)
+
+
+def basic_credentials(text: bytes, _name: bytes, start: int, end: int) -> bool:
+    """Whether the word behind `Basic` is base64 of `user:password`."""
+    try:
+        decoded = base64.b64decode(text[start:end], validate=True)
+    except binascii.Error:
+        return False
+    return b":" in decoded and decoded.isascii() and decoded.decode("ascii").isprintable()
+
+
+def curl_password(text: bytes, _name: bytes, start: int, end: int) -> bool:
+    """Whether what follows the colon of `-u` is a password, not a group id or a variable."""
+    value = text[start:end]
+    return not value.isdigit() and assigned_secret(text, b"", start, end)
+
+
+def key_block_end(text: bytes, start: int, end: int) -> int:
+    """Where a PEM private key ends: behind its last line, or behind what still looks like its body when cut off."""
+    closing = _KEY_END.search(text, end, start + _KEY_WINDOW)
+    if closing is not None:
+        return closing.end()
+    body = _KEY_BODY.match(text, end, start + _KEY_WINDOW)
+    return body.end() if body is not None else end
