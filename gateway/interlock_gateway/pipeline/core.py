@@ -202,6 +202,7 @@ class CallPipeline:
         if result.status is CallStatus.DENIED and result.decision is not None:
             live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
         self._parts.sessions.touch(live)
+        run.total_s = self._parts.clock.monotonic() - run.started
         result = await self._recorded(run, result)
         self._parts.observer.call_ended(run, result)
         if live.pending_count and REMINDER not in result.steering:

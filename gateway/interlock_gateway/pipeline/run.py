@@ -49,6 +49,7 @@ class CallRun:
     decision: Decision | None = None
     decide_s: float = 0.0
     dispatch_s: float | None = None
+    total_s: float = 0.0
     pending: PendingAction | None = None
     journaled: bool = False
     outcome: ToolOutcome | None = None

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.tool import ToolDefinition
@@ -20,18 +20,20 @@ def fingerprint(definition: ToolDefinition) -> str:
     return hashlib.sha256(canonical(definition_document(definition))).hexdigest()
 
 
-def differences(before: JsonValue, after: JsonValue, at: str = "") -> tuple[str, ...]:
-    """What changed from `before` to `after`, one line per field: `path: old -> new`."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field that is not what it was, by its path in the definition."""
+
+    field: str
+    before: JsonValue
+    after: JsonValue
+
+
+def differences(before: JsonValue, after: JsonValue, at: str = "") -> tuple[Difference, ...]:
+    """What changed from `before` to `after`, field by field."""
     if isinstance(before, dict) and isinstance(after, dict):
-        lines: list[str] = []
+        found: list[Difference] = []
         for key in sorted(before.keys() | after.keys()):
-            lines.extend(differences(before.get(key), after.get(key), f"{at}.{key}" if at else key))
-        return tuple(lines)
-    if before == after:
-        return ()
-    return (f"{at}: {_short(before)} -> {_short(after)}",)
-
-
-def _short(value: JsonValue) -> str:
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 200 else text[:197] + "..."  # noqa: PLR2004 - one screen line or two
+            found.extend(differences(before.get(key), after.get(key), f"{at}.{key}" if at else key))
+        return tuple(found)
+    return () if before == after else (Difference(at, before, after),)

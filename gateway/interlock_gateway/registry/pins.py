@@ -6,7 +6,7 @@ from typing import Protocol
 
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.tool import PinState, ToolDefinition
-from interlock_gateway.registry.fingerprint import definition_document, differences, fingerprint
+from interlock_gateway.registry.fingerprint import Difference, definition_document, differences, fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class PinCheck:
 
     sha256: str
     state: PinState
-    changes: tuple[str, ...] = ()
+    changes: tuple[Difference, ...] = ()
+    pinned_sha256: str = ""
     new_pin: Pin | None = None
 
 
@@ -53,11 +54,14 @@ def check_pin(
     sha256 = fingerprint(definition)
     state = PinState.PINNED if confirmed else PinState.UNCONFIRMED
     if pinned is not None and pinned.sha256 == sha256:
-        return PinCheck(sha256, state)
+        return PinCheck(sha256, state, pinned_sha256=sha256)
     if pinned is None or follow:
-        return PinCheck(sha256, state, new_pin=make_pin(provider, definition, sha256, now, "first use"))
+        return PinCheck(
+            sha256, state, pinned_sha256=sha256, new_pin=make_pin(provider, definition, sha256, now, "first use")
+        )
     before: JsonObject = json.loads(pinned.definition_json)
-    return PinCheck(sha256, PinState.CHANGED, differences(before, definition_document(definition)))
+    changes = differences(before, definition_document(definition))
+    return PinCheck(sha256, PinState.CHANGED, changes, pinned_sha256=pinned.sha256)
 
 
 def make_pin(provider: str, definition: ToolDefinition, sha256: str, now: float, approved_by: str) -> Pin:

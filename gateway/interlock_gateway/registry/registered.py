@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.tool import Classification, PinState, ToolDefinition, classify
 from interlock_gateway.pipeline.schema import CompiledSchema
+from interlock_gateway.registry.fingerprint import Difference
 
 _HIDDEN_FROM_POLICY = ("search_hint",)
 
@@ -28,7 +29,8 @@ class RegisteredTool:
     validator: CompiledSchema
     fact_arguments: Mapping[str, tuple[str, ...]]
     policy_json: bytes
-    changes: tuple[str, ...] = ()
+    changes: tuple[Difference, ...] = ()
+    pinned_sha256: str = ""
 
     @property
     def name(self) -> str:
@@ -49,7 +51,8 @@ def register(
     sha256: str,
     pin_state: PinState,
     fact_arguments: Mapping[str, tuple[str, ...]],
-    changes: tuple[str, ...] = (),
+    changes: tuple[Difference, ...] = (),
+    pinned_sha256: str = "",
 ) -> RegisteredTool:
     """Compute everything a call will need. Raises `InvalidSchemaError` when the input schema cannot be compiled."""
     kind = classify(effective)
@@ -64,6 +67,7 @@ def register(
         fact_arguments=fact_arguments,
         policy_json=json.dumps(_policy_part(provider, effective, kind, pin_state)).encode(),
         changes=changes,
+        pinned_sha256=pinned_sha256,
     )
 
 

@@ -38,6 +38,7 @@ class _Owner:
     declared: tuple[ToolDefinition, ...]
     confirmed: bool
     tools: dict[str, RegisteredTool] = field(default_factory=dict)
+    away: bool = False
 
 
 class ToolRegistry:
@@ -63,8 +64,8 @@ class ToolRegistry:
         return self._by_name.get(name)
 
     def tools(self) -> tuple[RegisteredTool, ...]:
-        """Every registered tool, in no promised order."""
-        return tuple(tool for owner in self._owners.values() for tool in owner.tools.values())
+        """Every tool whose provider is there, in no promised order."""
+        return tuple(tool for owner in self._owners.values() if not owner.away for tool in owner.tools.values())
 
     def tools_of(self, provider: str) -> tuple[RegisteredTool, ...]:
         """The tools of one provider."""
@@ -87,10 +88,23 @@ class ToolRegistry:
         self._rebuild()
         return Registration(tuple(owner.tools.values()), tuple(problems))
 
-    def unregister(self, provider: str) -> None:
-        """Take a provider's tools out of the list; its pins stay (TOOL-5)."""
-        if self._owners.pop(provider, None) is not None:
-            self._rebuild()
+    def unregister(self, provider: str) -> int:
+        """Forget a provider's tools, whose names are free again; its pins stay. How many there were."""
+        owner = self._owners.pop(provider, None)
+        if owner is None:
+            return 0
+        self._rebuild()
+        return len(owner.tools)
+
+    def set_away(self, provider: str) -> None:
+        """Take the tools of a provider that has gone out of the list (TOOL-5).
+
+        Their names stay its own: a call to one is told that the provider is down, not that there is no such tool.
+        """
+        owner = self._owners.get(provider)
+        if owner is not None and not owner.away:
+            owner.away = True
+            self.generation += 1
 
     async def approve_change(self, provider: str, tool: str, by: str) -> RegisteredTool:
         """Accept a quarantined definition as the new pin (TOOL-5)."""
@@ -101,7 +115,9 @@ class ToolRegistry:
         pin = make_pin(provider, registered.declared, registered.sha256, self._clock.now(), by)
         await self._keep(pin)
         state = PinState.PINNED if owner.confirmed else PinState.UNCONFIRMED
-        owner.tools[tool] = self._registered(provider, owner, registered.declared, PinCheck(pin.sha256, state))
+        owner.tools[tool] = self._registered(
+            provider, owner, registered.declared, PinCheck(pin.sha256, state, pinned_sha256=pin.sha256)
+        )
         self._rebuild()
         return owner.tools[tool]
 
@@ -114,7 +130,9 @@ class ToolRegistry:
         owner.confirmed = True
         for name, tool in tuple(owner.tools.items()):
             await self._keep(make_pin(provider, tool.declared, tool.sha256, self._clock.now(), by))
-            owner.tools[name] = self._registered(provider, owner, tool.declared, PinCheck(tool.sha256, PinState.PINNED))
+            owner.tools[name] = self._registered(
+                provider, owner, tool.declared, PinCheck(tool.sha256, PinState.PINNED, pinned_sha256=tool.sha256)
+            )
         self._rebuild()
         return tuple(owner.tools.values())
 
@@ -149,6 +167,7 @@ class ToolRegistry:
             pin_state=check.state,
             fact_arguments=fact_arguments(declared.name, self._overrides),
             changes=check.changes,
+            pinned_sha256=check.pinned_sha256,
         )
 
     def _clash(self, provider: str, owner: _Owner, definition: ToolDefinition) -> str | None:

@@ -5,7 +5,8 @@ import json
 import uuid
 from collections.abc import AsyncIterator
 
-from interlock.v1 import gateway_service_pb2 as pb, tool_pb2
+from interlock.v1 import gateway_service_pb2 as pb
+from interlock.v1 import tool_pb2
 
 from interlock_gateway.core.call import CallRequest, CallResult
 from interlock_gateway.core.document import InvalidDocumentError

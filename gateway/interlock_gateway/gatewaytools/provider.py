@@ -1,0 +1,165 @@
+"""The gateway's own tools as a provider inside the process. They go through the pipeline like every other tool."""
+
+import json
+from typing import cast
+
+from interlock_gateway.artifacts.errors import ArtifactError, ArtifactNotFoundError
+from interlock_gateway.artifacts.search import Match, SearchQuery
+from interlock_gateway.artifacts.store import ArtifactStore
+from interlock_gateway.artifacts.uri import parse_uri
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.operation import UndoInfo
+from interlock_gateway.core.outcome import DryRun, Invocation, Resolution, ToolOutcome
+from interlock_gateway.core.tool import ResultLimits, ToolCapability, ToolDefinition, ToolMetadata
+from interlock_gateway.errors import ProviderFailedError
+from interlock_gateway.pipeline.resolution import RESOLVE_SCHEMA
+from interlock_gateway.providers.port import EventSink, ignore_events
+from interlock_gateway.registry.registry import GATEWAY_PROVIDER
+
+PAGE_BYTES = 14 * 1024
+"""A page of an artifact stays under the default result limit, so that it is not itself cut."""
+
+_URI: JsonObject = {"type": "string", "description": "The artifact's URI, as a shortened result gives it."}
+_READING = ToolMetadata(concurrency_safe=True, read_only=True, audit_operation="read")
+
+DEFINITIONS = (
+    ToolDefinition(
+        name="resolve",
+        description=(
+            "Apply or discard the previewed change on top of the stack. "
+            "Nothing that was previewed has happened until you call this with action=apply."
+        ),
+        input_schema=RESOLVE_SCHEMA,
+        metadata=ToolMetadata(audit_operation="edit"),
+        capability=ToolCapability(),
+        prompt_snippet="resolve: apply or discard a previewed change",
+        prompt_guidelines=("A preview changes nothing. Read it, then call resolve to apply or discard it.",),
+    ),
+    ToolDefinition(
+        name="read_artifact",
+        description="Read lines of a stored result that was too large to return whole.",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "uri": _URI,
+                "offset": {"type": "integer", "minimum": 1, "description": "First line, from 1."},
+                "limit": {"type": "integer", "minimum": 1, "description": "How many lines."},
+            },
+            "required": ["uri"],
+            "additionalProperties": False,
+        },
+        metadata=_READING,
+        capability=ToolCapability(),
+        result_limits=ResultLimits(max_bytes=2 * PAGE_BYTES),
+        prompt_snippet="read_artifact: page through a result that was too large to return",
+    ),
+    ToolDefinition(
+        name="search_artifact",
+        description="Search a stored result for a text or an RE2 expression, with lines of context.",
+        input_schema={
+            "type": "object",
+            "properties": {
+                "uri": _URI,
+                "pattern": {"type": "string", "minLength": 1, "description": "What to look for, within one line."},
+                "regex": {"type": "boolean", "description": "Whether the pattern is an RE2 expression."},
+                "ignore_case": {"type": "boolean"},
+                "context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines around a match."},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "Most matches."},
+            },
+            "required": ["uri", "pattern"],
+            "additionalProperties": False,
+        },
+        metadata=_READING,
+        capability=ToolCapability(),
+        prompt_snippet="search_artifact: search a result that was too large to return",
+    ),
+)
+
+
+class GatewayTools:
+    """Runs `read_artifact` and `search_artifact`; `resolve` is the pipeline's own affair."""
+
+    name = GATEWAY_PROVIDER
+
+    def __init__(self, artifacts: ArtifactStore) -> None:
+        self._artifacts = artifacts
+
+    async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
+        """Run the tool; the artifact must belong to the session that asks (ART-1)."""
+        del on_event
+        arguments = cast("JsonObject", json.loads(invocation.input))
+        uri = str(arguments["uri"])
+        try:
+            if parse_uri(uri).session_id != invocation.session_id:
+                raise ArtifactNotFoundError("there is no such artifact in this session")
+            if invocation.tool == "read_artifact":
+                return await self._read(uri, arguments)
+            return await self._search(uri, arguments)
+        except ArtifactError as error:
+            return ToolOutcome(content=(Text(error.message),), is_error=True, tool_error=True)
+
+    async def dry_run(self, invocation: Invocation) -> DryRun:
+        """None of these tools can be previewed."""
+        raise ProviderFailedError(f"{invocation.tool} cannot be previewed")
+
+    async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
+        """Nothing to undo."""
+        del invocation, outcome
+        return None
+
+    async def apply_pending(self, resolution: Resolution) -> ToolOutcome:
+        """The gateway pushes no pending action of its own."""
+        raise ProviderFailedError(f"{resolution.source_tool} has nothing to apply")
+
+    async def reject_pending(self, resolution: Resolution) -> ToolOutcome | None:
+        """As above."""
+        del resolution
+        return None
+
+    async def _read(self, uri: str, arguments: JsonObject) -> ToolOutcome:
+        first, limit = _whole(arguments, "offset", 1), _whole(arguments, "limit", 0)
+        page = await self._artifacts.read_lines(uri, first, limit)
+        kept = page.data
+        last, more = page.last, page.more
+        if len(kept) > PAGE_BYTES:
+            kept = kept[:PAGE_BYTES]
+            whole, newline, _ = kept.rpartition(b"\n")
+            kept = whole + newline if newline else kept
+            last, more = page.first + max(kept.count(b"\n"), 1) - 1, True
+        text = kept.decode("utf-8", "replace")
+        if not text:
+            total = (await self._artifacts.stat(uri)).total_lines
+            return ToolOutcome(content=(Text(f"There is no line {first}: the artifact has {total} lines."),))
+        note = f"\n[Showing lines {page.first}-{last}, use offset={last + 1} to continue]" if more else ""
+        return ToolOutcome(content=(Text(text.rstrip("\n") + note if note else text),))
+
+    async def _search(self, uri: str, arguments: JsonObject) -> ToolOutcome:
+        query = SearchQuery(
+            pattern=str(arguments["pattern"]),
+            regex=arguments.get("regex") is True,
+            ignore_case=arguments.get("ignore_case") is True,
+            context=_whole(arguments, "context", 0),
+            limit=_whole(arguments, "limit", 50),
+        )
+        found = await self._artifacts.search(uri, query)
+        lines = [line for match in found.matches for line in _shown(match)]
+        if not lines:
+            lines = [f"No line matches, of {found.lines_searched} searched."]
+        if found.more_matches:
+            lines.append("[More lines match; narrow the pattern or raise the limit]")
+        if found.timed_out:
+            lines.append("[The search took too long and stopped here]")
+        return ToolOutcome(content=(Text("\n".join(lines)),))
+
+
+def _whole(arguments: JsonObject, name: str, default: int) -> int:
+    value = arguments.get(name, default)
+    return int(value) if isinstance(value, int | float) else default
+
+
+def _shown(match: Match) -> list[str]:
+    first = match.line - len(match.before)
+    before = [f"{first + index}- {text}" for index, text in enumerate(match.before)]
+    after = [f"{match.line + 1 + index}- {text}" for index, text in enumerate(match.after)]
+    return [*before, f"{match.line}: {match.text}", *after]

@@ -1,0 +1,54 @@
+"""The session report: what one session did, refused, previewed and could undo (contract.md, AdminService)."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from interlock_gateway.core.operation import Operation, OperationState
+from interlock_gateway.core.session import Session
+from interlock_gateway.core.sessionfacts import SessionFacts
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.pipeline.ports import StateStore
+from interlock_gateway.sessions.book import SessionBook
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session, its counts, and how its operations stand."""
+
+    session: Session
+    facts: SessionFacts
+    pending: int
+    operations: Counter[OperationState]
+    undoable: int
+    irreversible: int
+
+
+async def summarize(store: StateStore, book: SessionBook, session_id: str, now: float) -> SessionSummary:
+    """The report of one session. Raises `RequestError` when there is none of that id."""
+    session = await store.sessions.get_session(session_id)
+    if session is None:
+        raise RequestError(RequestFault.SESSION_NOT_FOUND, f"there is no session {session_id}", field="session_id")
+    live = book.in_memory(session_id)
+    facts = live.facts if live is not None else await _kept_facts(store, session_id)
+    states: Counter[OperationState] = Counter()
+    undoable = irreversible = after = 0
+    while page := await store.journal.list_operations(session_id, _PAGE, after):
+        for operation in page:
+            states[operation.state] += 1
+            undoable += _undoable(operation)
+            irreversible += operation.state is OperationState.DONE and not _undoable(operation)
+        after = page[-1].sequence
+    pending = await store.pending.count_pending(session_id, now)
+    return SessionSummary(session, facts, pending, states, undoable, irreversible)
+
+
+async def _kept_facts(store: StateStore, session_id: str) -> SessionFacts:
+    kept = await store.sessions.load_session_facts(session_id)
+    return SessionFacts.from_json(kept) if kept else SessionFacts()
+
+
+def _undoable(operation: Operation) -> bool:
+    undo = operation.undo
+    return operation.state is OperationState.DONE and undo is not None and not undo.irreversible and bool(undo.tool)

@@ -1,0 +1,154 @@
+"""The providers there are: connected, described, registered, and watched for as long as they are wanted (TOOL-4)."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from interlock_gateway.config import ProviderConfig
+from interlock_gateway.core.clock import Clock
+from interlock_gateway.errors import ProviderError, RequestError, RequestFault
+from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.providers.grpc_provider import GrpcProvider
+from interlock_gateway.providers.port import Provider
+from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, Trust
+
+DESCRIBE_S = 10.0
+REFRESH_S = 30.0
+"""How often a connected provider is asked again what its tools are."""
+FIRST_RETRY_S = 0.2
+LAST_RETRY_S = 10.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Connection:
+    """One provider's state, as operators see it. Times are Unix seconds."""
+
+    spec: ProviderConfig
+    provider: GrpcProvider
+    configured: bool
+    connected_since: float | None = None
+    version: str = ""
+    last_error: str = ""
+    problems: tuple[str, ...] = ()
+    described: asyncio.Event = field(default_factory=asyncio.Event)
+    keeper: "asyncio.Task[None] | None" = None
+
+
+class Directory:
+    """Providers by name. Each connection has a keeper that reconnects it; one bad provider never hurts another."""
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        clock: Clock,
+        *,
+        at_state: Callable[[str], str],
+        max_message_bytes: int,
+    ) -> None:
+        self._registry = registry
+        self._clock = clock
+        self._at_state = at_state
+        self._max_message_bytes = max_message_bytes
+        self._built_in: dict[str, Provider] = {}
+        self._connections: dict[str, Connection] = {}
+
+    def get(self, name: str) -> Provider | None:
+        """The provider, reachable or not."""
+        connection = self._connections.get(name)
+        return connection.provider if connection is not None else self._built_in.get(name)
+
+    def connections(self) -> tuple[Connection, ...]:
+        """Every connection, by name."""
+        return tuple(self._connections[name] for name in sorted(self._connections))
+
+    def add_built_in(self, provider: Provider) -> None:
+        """A provider inside the gateway itself."""
+        self._built_in[provider.name] = provider
+
+    def add(self, spec: ProviderConfig, *, configured: bool) -> Connection:
+        """Begin to keep a connection to a provider. Raises `RequestError` when its name is taken."""
+        if spec.name in self._connections or spec.name == GATEWAY_PROVIDER:
+            raise RequestError(RequestFault.NAME_TAKEN, f"there is a provider {spec.name} already", field="spec.name")
+        address = self._at_state(spec.address)
+        provider = GrpcProvider(spec.name, address, token=spec.token, max_message_bytes=self._max_message_bytes)
+        connection = Connection(spec, provider, configured)
+        self._connections[spec.name] = connection
+        connection.keeper = asyncio.create_task(self._keep(connection))
+        return connection
+
+    async def remove(self, name: str) -> int:
+        """Drop a provider: its tools are gone at once, calls in flight finish. How many tools it had."""
+        connection = self._connections.pop(name, None)
+        if connection is None:
+            raise RequestError(RequestFault.PROVIDER_NOT_FOUND, f"there is no provider {name}", field="provider")
+        await _stop(connection)
+        return self._registry.unregister(name)
+
+    async def settled(self, timeout_s: float) -> None:
+        """Wait until every provider has been described once, or has had `timeout_s` for it."""
+        waiting = [connection.described.wait() for connection in self._connections.values()]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await asyncio.gather(*waiting)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for connection in self._connections.values():
+            await _stop(connection)
+            await connection.provider.close()
+
+    async def _keep(self, connection: Connection) -> None:
+        retry_s = FIRST_RETRY_S
+        while True:
+            try:
+                await self._describe(connection)
+                retry_s = FIRST_RETRY_S
+                await self._until_lost_or_due(connection)
+            except (ProviderError, StateError) as error:
+                self._lost(connection, str(error))
+                await asyncio.sleep(retry_s)
+                retry_s = min(retry_s * 2, LAST_RETRY_S)
+
+    async def _describe(self, connection: Connection) -> None:
+        version, definitions = await connection.provider.describe(DESCRIBE_S)
+        spec = connection.spec
+        trust = Trust(floor=spec.trust == "floor", follow=spec.pins == "follow")
+        registration = await self._registry.register(spec.name, definitions, trust)
+        if registration.problems != connection.problems:
+            for problem in registration.problems:
+                _log.warning("a tool needs attention", extra={"provider": spec.name, "problem": problem})
+        connection.problems = registration.problems
+        connection.version = version
+        connection.last_error = ""
+        if connection.connected_since is None:
+            connection.connected_since = self._clock.now()
+            _log.info("provider connected", extra={"provider": spec.name, "tools": len(registration.tools)})
+        connection.described.set()
+
+    async def _until_lost_or_due(self, connection: Connection) -> None:
+        """Return when it is time to ask again, or when the connection has come back. A lost one is away meanwhile."""
+        try:
+            async with asyncio.timeout(REFRESH_S):
+                while connection.provider.connected():
+                    await connection.provider.wait_for_change()
+        except TimeoutError:
+            return
+        self._lost(connection, "the connection was lost")
+
+    def _lost(self, connection: Connection, error: str) -> None:
+        if connection.connected_since is not None:
+            _log.warning("provider lost", extra={"provider": connection.spec.name, "problem": error})
+        connection.connected_since = None
+        connection.last_error = error
+        self._registry.set_away(connection.spec.name)
+
+
+async def _stop(connection: Connection) -> None:
+    keeper = connection.keeper
+    if keeper is not None:
+        keeper.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeper

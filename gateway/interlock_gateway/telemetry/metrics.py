@@ -1,0 +1,139 @@
+"""Prometheus metrics (OBS-1): prefix `interlock_`, base units, labels bounded by what is registered or enumerated."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from interlock_gateway.core.call import CallResult
+from interlock_gateway.core.decision import Verdict
+from interlock_gateway.core.tool import Effect
+from interlock_gateway.pipeline.run import CallRun
+
+UNKNOWN_TOOL = "unknown"
+"""The tool label of calls to tools that do not exist: a label never holds what a client made up."""
+MAX_RULES = 500
+"""Distinct `rule` labels kept; further ones are counted as `other`."""
+
+_LATENCY_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+_FAST_S = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
+
+
+class Metrics:
+    """Every metric of one gateway, on a registry of its own."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._calls = Counter(
+            "interlock_calls", "Calls that ended.", ("tool", "effect", "verdict", "status"), registry=registry
+        )
+        self._destructive = Counter(
+            "interlock_destructive_calls",
+            "Calls of destructive or undeclared tools that ended, by what came of them.",
+            ("tool", "principal_kind", "outcome"),
+            registry=registry,
+        )
+        self._decisions = Counter(
+            "interlock_decisions", "Reasons given by decisions.", ("rule", "verdict"), registry=registry
+        )
+        self._decide = Histogram(
+            "interlock_decision_seconds", "Time to facts and decision.", buckets=_FAST_S, registry=registry
+        )
+        self._dispatch = Histogram(
+            "interlock_dispatch_seconds", "Time that providers took.", ("tool",), buckets=_LATENCY_S, registry=registry
+        )
+        self._added = Histogram(
+            "interlock_added_latency_seconds",
+            "Time that a call spent in the gateway and not in its provider.",
+            buckets=_LATENCY_S,
+            registry=registry,
+        )
+        self._truncations = Counter("interlock_truncated_results", "Results shortened.", ("tool",), registry=registry)
+        self._artifact_bytes = Counter("interlock_artifact_bytes", "Bytes stored as artifacts.", registry=registry)
+        self._artifacts = Counter("interlock_artifacts", "Results stored as artifacts.", registry=registry)
+        self._redactions = Counter("interlock_redactions", "Secrets and fields masked in results.", registry=registry)
+        self._pending = Gauge("interlock_pending_actions", "Previewed changes that wait.", registry=registry)
+        self._policy = Info("interlock_policy", "The active policy.", registry=registry)
+        self._reloads = Counter("interlock_policy_reloads", "Policy reloads.", ("outcome",), registry=registry)
+        self._call_counter = lru_cache(maxsize=4096)(self._calls.labels)
+        self._dispatch_of = lru_cache(maxsize=1024)(self._dispatch.labels)
+        self._rule_counter = lru_cache(maxsize=2048)(self._decisions.labels)
+        self._rules: set[str] = set()
+
+    def call_ended(self, run: CallRun, result: CallResult) -> None:
+        """Count a call that has its answer."""
+        tool = run.tool.name if run.tool is not None else UNKNOWN_TOOL
+        effect = run.tool.classification.effect if run.tool is not None else Effect.UNDECLARED
+        verdict = run.decision.verdict if run.decision is not None else Verdict.DENY
+        self._call_counter(tool, effect.value, verdict.value, result.status.value).inc()
+        if effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED) and run.tool is not None:
+            self._destructive.labels(tool, run.principal.kind, result.status.value).inc()
+        if run.decision is not None:
+            for reason in run.decision.reasons:
+                self._rule_counter(self._rule_label(reason.rule), verdict.value).inc()
+        self._time(run, tool)
+        self._count_result(tool, result)
+
+    def pending_changed(self, change: int) -> None:
+        """There are `change` more pending actions than before."""
+        self._pending.inc(change)
+
+    def policy_active(self, *, revision: str, profile: str, engine: str) -> None:
+        """Say which policy decides."""
+        self._policy.info({"revision": revision, "profile": profile, "engine": engine})
+
+    def policy_reloaded(self, *, accepted: bool) -> None:
+        """Count a reload."""
+        self._reloads.labels("accepted" if accepted else "refused").inc()
+
+    def watch(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
+        """Add a gauge that is read when it is scraped: a value for each tuple of label values."""
+        self.registry.register(_Watched(name, text, labels, read))
+
+    def _time(self, run: CallRun, tool: str) -> None:
+        self._decide.observe(run.decide_s)
+        if run.dispatch_s is not None:
+            self._dispatch_of(tool).observe(run.dispatch_s)
+        self._added.observe(max(0.0, run.total_s - (run.dispatch_s or 0.0)))
+
+    def _count_result(self, tool: str, result: CallResult) -> None:
+        if result.truncated:
+            self._truncations.labels(tool).inc()
+        if result.artifact is not None:
+            self._artifacts.inc()
+            self._artifact_bytes.inc(result.artifact.total_bytes)
+        if result.redactions:
+            self._redactions.inc(result.redactions)
+
+    def _rule_label(self, rule: str) -> str:
+        if rule in self._rules:
+            return rule
+        if len(self._rules) >= MAX_RULES:
+            return "other"
+        self._rules.add(rule)
+        return rule
+
+
+class _Watched(Collector):
+    """A gauge whose values are asked for at scrape time."""
+
+    def __init__(
+        self, name: str, text: str, labels: tuple[str, ...], read: Callable[[], dict[tuple[str, ...], float]]
+    ) -> None:
+        self._name = name
+        self._text = text
+        self._labels = labels
+        self._read = read
+
+    def collect(self) -> list[GaugeMetricFamily]:
+        """The gauge as it stands."""
+        family = GaugeMetricFamily(self._name, self._text, labels=self._labels)
+        for values, number in self._read().items():
+            family.add_metric(list(values), number)
+        return [family]
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """Its name, without asking for values."""
+        return [GaugeMetricFamily(self._name, self._text, labels=self._labels)]

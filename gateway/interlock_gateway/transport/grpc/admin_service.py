@@ -1,0 +1,172 @@
+"""`AdminService`: what operators and auditors call. Each handler decodes, calls once, and encodes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from interlock.v1 import admin_service_pb2 as pb
+from interlock.v1 import registry_pb2
+
+from interlock_gateway.config import ProviderConfig
+from interlock_gateway.core.clock import Clock
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.operate.confirm import Confirmations
+from interlock_gateway.operate.policy_keeper import PolicyKeeper
+from interlock_gateway.operate.report import summarize
+from interlock_gateway.operate.status import GatewayState
+from interlock_gateway.pipeline.ports import StateStore
+from interlock_gateway.providers.directory import Connection, Directory
+from interlock_gateway.registry.registry import ToolRegistry
+from interlock_gateway.sessions.book import SessionBook
+from interlock_gateway.transport.grpc import encode_admin
+from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
+from interlock_gateway.transport.grpc.paging import page_of
+
+FIRST_CONTACT_S = 3.0
+"""How long `RegisterProvider` waits for a provider's first description."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdminParts:
+    """What the admin service needs."""
+
+    clock: Clock
+    store: StateStore
+    sessions: SessionBook
+    registry: ToolRegistry
+    directory: Directory
+    confirmations: Confirmations
+    policy: PolicyKeeper
+    state: Callable[[], GatewayState]
+
+
+class AdminRpcs:
+    """The handlers of `AdminService` that this gateway serves."""
+
+    def __init__(self, parts: AdminParts) -> None:
+        self._parts = parts
+
+    def rpcs(self) -> dict[str, Rpc]:
+        """The served RPCs by name."""
+        return {
+            "GetStatus": Rpc(pb.GetStatusRequest, pb.GetStatusResponse, unary=self.get_status),
+            "GetPolicyStatus": Rpc(pb.GetPolicyStatusRequest, pb.GetPolicyStatusResponse, unary=self.policy_status),
+            "ReloadPolicy": Rpc(pb.ReloadPolicyRequest, pb.ReloadPolicyResponse, unary=self.reload_policy),
+            "ListProviders": Rpc(pb.ListProvidersRequest, pb.ListProvidersResponse, unary=self.list_providers),
+            "RegisterProvider": Rpc(pb.RegisterProviderRequest, pb.RegisterProviderResponse, unary=self.register),
+            "UnregisterProvider": Rpc(
+                pb.UnregisterProviderRequest, pb.UnregisterProviderResponse, unary=self.unregister
+            ),
+            "ListProviderTools": Rpc(pb.ListProviderToolsRequest, pb.ListProviderToolsResponse, unary=self.list_tools),
+            "ConfirmProviderTools": Rpc(
+                pb.ConfirmProviderToolsRequest, pb.ConfirmProviderToolsResponse, unary=self.confirm
+            ),
+            "ApproveToolChange": Rpc(pb.ApproveToolChangeRequest, pb.ApproveToolChangeResponse, unary=self.approve),
+            "ListSessions": Rpc(pb.ListSessionsRequest, pb.ListSessionsResponse, unary=self.list_sessions),
+            "GetSessionReport": Rpc(pb.GetSessionReportRequest, pb.GetSessionReportResponse, unary=self.report),
+        }
+
+    async def get_status(self, caller: Caller, request: pb.GetStatusRequest) -> pb.GetStatusResponse:
+        """How the gateway is."""
+        del caller, request
+        return pb.GetStatusResponse(status=encode_admin.status(self._parts.state()))
+
+    async def policy_status(self, caller: Caller, request: pb.GetPolicyStatusRequest) -> pb.GetPolicyStatusResponse:
+        """The policy in force."""
+        del caller, request
+        return pb.GetPolicyStatusResponse(policy=encode_admin.policy_status(self._parts.policy))
+
+    async def reload_policy(self, caller: Caller, request: pb.ReloadPolicyRequest) -> pb.ReloadPolicyResponse:
+        """Load the configured policies again, or only check them."""
+        del caller
+        outcome = await self._parts.policy.reload(check_only=request.check_only)
+        return pb.ReloadPolicyResponse(
+            reload=encode_admin.policy_reload(outcome), policy=encode_admin.policy_status(self._parts.policy)
+        )
+
+    async def list_providers(self, caller: Caller, request: pb.ListProvidersRequest) -> pb.ListProvidersResponse:
+        """The providers and the state of their connections."""
+        del caller
+        page, token = page_of(self._parts.directory.connections(), request.page_size, request.page_token)
+        return pb.ListProvidersResponse(providers=[self._info(item) for item in page], next_page_token=token)
+
+    async def register(self, caller: Caller, request: pb.RegisterProviderRequest) -> pb.RegisterProviderResponse:
+        """Begin to keep a provider, until the gateway stops or it is unregistered (TOOL-4)."""
+        del caller
+        connection = self._parts.directory.add(_spec(request.spec), configured=False)
+        await self._parts.directory.settled(FIRST_CONTACT_S)
+        return pb.RegisterProviderResponse(provider=self._info(connection))
+
+    async def unregister(self, caller: Caller, request: pb.UnregisterProviderRequest) -> pb.UnregisterProviderResponse:
+        """Drop a provider and its tools."""
+        del caller
+        return pb.UnregisterProviderResponse(removed_tools=await self._parts.directory.remove(request.provider))
+
+    async def list_tools(self, caller: Caller, request: pb.ListProviderToolsRequest) -> pb.ListProviderToolsResponse:
+        """One provider's tools: as declared, as they hold, and how they stand to their pins."""
+        del caller
+        tools = sorted(self._parts.registry.tools_of(request.provider), key=lambda tool: tool.name)
+        page, token = page_of(tools, request.page_size, request.page_token)
+        return pb.ListProviderToolsResponse(
+            tools=[encode_admin.provider_tool(tool) for tool in page], next_page_token=token
+        )
+
+    async def confirm(self, caller: Caller, request: pb.ConfirmProviderToolsRequest) -> pb.ConfirmProviderToolsResponse:
+        """Take what a provider declares as true (TOOL-3)."""
+        seen = {pin.tool: pin.hash for pin in request.pins}
+        tools = await self._parts.confirmations.confirm(caller.principal, request.provider, seen, request.reason)
+        return pb.ConfirmProviderToolsResponse(tools=[encode_admin.provider_tool(tool) for tool in tools])
+
+    async def approve(self, caller: Caller, request: pb.ApproveToolChangeRequest) -> pb.ApproveToolChangeResponse:
+        """Accept a changed definition (TOOL-5)."""
+        pin = request.pin
+        tool = await self._parts.confirmations.approve(caller.principal, request.provider, pin.tool, pin.hash)
+        return pb.ApproveToolChangeResponse(tool=encode_admin.provider_tool(tool))
+
+    async def list_sessions(self, caller: Caller, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
+        """Sessions, first opened first."""
+        del caller
+        size = min(request.page_size or 50, 500)
+        found = await self._parts.store.sessions.list_sessions(size, request.page_token or None)
+        wanted = [
+            encode_admin.session_record(record)
+            for record in found
+            if not request.principal_id or record.owner == request.principal_id
+        ]
+        if request.states:
+            wanted = [session for session in wanted if session.state in request.states]
+        if request.labels:
+            wanted = [session for session in wanted if request.labels.items() <= session.labels.items()]
+        token = found[-1].session_id if len(found) == size else ""
+        return pb.ListSessionsResponse(sessions=wanted, next_page_token=token)
+
+    async def report(self, caller: Caller, request: pb.GetSessionReportRequest) -> pb.GetSessionReportResponse:
+        """What one session did."""
+        del caller
+        now = self._parts.clock.now()
+        summary = await summarize(self._parts.store, self._parts.sessions, request.session_id, now)
+        return pb.GetSessionReportResponse(report=encode_admin.session_report(summary, now))
+
+    def _info(self, connection: Connection) -> registry_pb2.ProviderInfo:
+        return encode_admin.provider_info(connection, self._parts.registry.tools_of(connection.spec.name))
+
+
+def _spec(spec: registry_pb2.ProviderSpec) -> ProviderConfig:
+    if spec.WhichOneof("connection") != "grpc":
+        raise RequestError(RequestFault.NOT_ENABLED, "only providers that speak gRPC can be registered", field="spec")
+    if spec.grpc.credentials_name or spec.prefix:
+        raise RequestError(
+            RequestFault.NOT_ENABLED, "credentials and prefixes come from the configuration", field="spec"
+        )
+    try:
+        return ProviderConfig(
+            name=spec.name,
+            address=spec.grpc.target,
+            trust="floor" if spec.trust == registry_pb2.PROVIDER_TRUST_FLOOR else "declared",
+            pins="follow" if spec.pins == registry_pb2.PIN_MODE_FOLLOW else "enforce",
+        )
+    except ValueError:
+        raise RequestError(
+            RequestFault.INVALID_FIELD,
+            "a provider's name is 1 to 64 letters, digits, '.', '_' and '-'",
+            field="spec.name",
+        ) from None

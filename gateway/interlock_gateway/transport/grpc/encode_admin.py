@@ -1,0 +1,172 @@
+"""From our own types to the protos: what operators are shown."""
+
+from collections import Counter
+
+from interlock.v1 import gateway_status_pb2, policy_pb2, registry_pb2, session_pb2, session_report_pb2
+
+from interlock_gateway.core.operation import OperationState
+from interlock_gateway.core.session import Session
+from interlock_gateway.core.tool import PinState, classify
+from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
+from interlock_gateway.operate.report import SessionSummary
+from interlock_gateway.operate.status import Component, GatewayState
+from interlock_gateway.providers.directory import Connection
+from interlock_gateway.providers.wire import labels_to_wire
+from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.transport.grpc.encode import PIN_STATE, classification, json_bytes, timestamp, tool_definition
+
+
+def policy_reload(outcome: Reload) -> policy_pb2.PolicyReload:
+    """What came of loading a policy."""
+    return policy_pb2.PolicyReload(
+        accepted=outcome.accepted,
+        revision=outcome.revision,
+        problems=[
+            policy_pb2.PolicyProblem(file=problem.file, line=problem.line, code=problem.code, message=problem.message)
+            for problem in outcome.problems
+        ],
+        time=timestamp(outcome.at),
+    )
+
+
+def policy_status(keeper: PolicyKeeper) -> policy_pb2.PolicyStatus:
+    """The policy in force."""
+    return policy_pb2.PolicyStatus(
+        revision=keeper.bundle.revision,
+        engine=keeper.config.engine,
+        profile=keeper.bundle.profile,
+        sources=["shipped", *(path.name for path in keeper.config.overlays)],
+        activated_at=timestamp(keeper.activated_at),
+        rules=sum("/rules/" in f"/{path}" or "/custom/" in f"/{path}" for path, _ in keeper.bundle.modules),
+        last_reload=policy_reload(keeper.last_reload) if keeper.last_reload is not None else None,
+        engine_healthy=keeper.engine.ready,
+    )
+
+
+def status(state: GatewayState) -> gateway_status_pb2.GatewayStatus:
+    """How the gateway is."""
+    return gateway_status_pb2.GatewayStatus(
+        version=state.version,
+        replica=state.replica,
+        started_at=timestamp(state.started_at),
+        serving=state.serving,
+        draining=state.draining,
+        profile=state.profile,
+        policy_revision=state.policy_revision,
+        components=[_component(component) for component in state.components],
+        open_sessions=state.sessions,
+        calls_in_flight=state.calls_in_flight,
+        pending_actions=state.pending_actions,
+        audit_backlog=state.audit_backlog,
+        audit_lost=state.audit_lost,
+    )
+
+
+def _component(component: Component) -> gateway_status_pb2.ComponentStatus:
+    healthy = gateway_status_pb2.COMPONENT_STATE_HEALTHY
+    state = healthy if component.healthy else gateway_status_pb2.COMPONENT_STATE_FAILED
+    return gateway_status_pb2.ComponentStatus(name=component.name, state=state, message=component.message)
+
+
+def session_record(record: Session) -> session_pb2.Session:
+    """A session as it is kept, without its counts."""
+    message = session_pb2.Session(
+        session_id=record.session_id,
+        intent=record.intent,
+        labels=labels_to_wire(record.labels),
+        tools=record.tools,
+        workspace_roots=record.roots,
+        state=session_pb2.SESSION_STATE_OPEN if record.is_open else session_pb2.SESSION_STATE_CLOSED,
+        opened_at=timestamp(record.opened_at),
+        closed_at=timestamp(record.closed_at),
+    )
+    message.principal.id = record.owner
+    return message
+
+
+def session_report(summary: SessionSummary, now: float) -> session_report_pb2.SessionReport:
+    """What one session did."""
+    facts = summary.facts
+    session = session_record(summary.session)
+    session.calls = facts.calls
+    session.destructive_calls = facts.destructive_calls
+    session.pending_actions = summary.pending
+    destructive = [
+        session_report_pb2.DestructiveCallCount(tool=tool, outcome=outcome, count=count)
+        for (tool, outcome), count in facts.destructive_outcomes.most_common()
+    ]
+    return session_report_pb2.SessionReport(
+        session=session,
+        calls=facts.calls,
+        calls_by_status=_counts(facts.calls_by_status),
+        calls_by_tool=_counts(facts.calls_by_tool),
+        destructive_calls=destructive,
+        denials_by_reason=_counts(facts.denials),
+        checkpoints=session_report_pb2.CheckpointCounts(),
+        previews=session_report_pb2.PreviewCounts(
+            previewed=facts.previews["previewed"],
+            applied=facts.previews["applied"],
+            discarded=facts.previews["discarded"],
+            expired=facts.previews["expired"],
+            outcome_unknown=facts.previews["outcome_unknown"],
+            pending=summary.pending,
+        ),
+        undo=session_report_pb2.UndoCounts(
+            operations=summary.operations.total(),
+            undoable=summary.undoable,
+            irreversible=summary.irreversible,
+            undone=summary.operations[OperationState.UNDONE],
+            undo_failed=summary.operations[OperationState.UNDO_FAILED],
+            outcome_unknown=summary.operations[OperationState.OUTCOME_UNKNOWN],
+        ),
+        generated_at=timestamp(now),
+    )
+
+
+def _counts(counted: "Counter[str]") -> list[session_report_pb2.LabelledCount]:
+    return [session_report_pb2.LabelledCount(label=label, count=count) for label, count in counted.most_common()]
+
+
+def provider_info(connection: Connection, tools: tuple[RegisteredTool, ...]) -> registry_pb2.ProviderInfo:
+    """A provider and the state of its connection."""
+    spec = connection.spec
+    connected = connection.connected_since is not None
+    state = registry_pb2.PROVIDER_STATE_READY if connected else registry_pb2.PROVIDER_STATE_UNREACHABLE
+    if not connected and not connection.last_error:
+        state = registry_pb2.PROVIDER_STATE_CONNECTING
+    floor = spec.trust == "floor"
+    return registry_pb2.ProviderInfo(
+        name=spec.name,
+        kind=registry_pb2.PROVIDER_KIND_GRPC,
+        state=state,
+        trust=registry_pb2.PROVIDER_TRUST_FLOOR if floor else registry_pb2.PROVIDER_TRUST_DECLARED,
+        pins=registry_pb2.PIN_MODE_FOLLOW if spec.pins == "follow" else registry_pb2.PIN_MODE_QUARANTINE,
+        version=connection.version,
+        tools=len(tools),
+        changed_tools=sum(tool.pin_state is PinState.CHANGED for tool in tools),
+        unconfirmed_tools=sum(tool.pin_state is PinState.UNCONFIRMED for tool in tools),
+        last_error=connection.last_error,
+        connected_since=timestamp(connection.connected_since),
+        configured=connection.configured,
+        warnings=connection.problems,
+    )
+
+
+def provider_tool(tool: RegisteredTool) -> registry_pb2.ProviderTool:
+    """A tool as declared and as it holds, with its pin."""
+    return registry_pb2.ProviderTool(
+        name=tool.name,
+        declared=tool_definition(tool.declared),
+        declared_classification=classification(classify(tool.declared)),
+        effective=tool_definition(tool.definition),
+        effective_classification=classification(tool.classification),
+        pin_state=PIN_STATE[tool.pin_state],
+        pinned_hash=tool.pinned_sha256,
+        current_hash=tool.sha256,
+        differences=[
+            registry_pb2.ToolDifference(
+                field=change.field, before=json_bytes(change.before), after=json_bytes(change.after)
+            )
+            for change in tool.changes
+        ],
+    )
