@@ -17,9 +17,11 @@ from typing import Any, Self, TypeAlias
 import grpc
 import grpc.aio
 
+from interlock._status import DETAILS_KEY, ErrorDetail, write_details
 from interlock.provider._context import Event
 from interlock.provider._provider import Caller, RequestFailed, ToolProvider
 from interlock.provider._tool import Tool
+from interlock.v1 import error_reason_pb2
 from interlock.v1 import tool_provider_service_pb2 as rpc
 
 # The stubs' classes take type arguments that the real ones do not.
@@ -225,7 +227,8 @@ class _Methods(grpc.GenericRpcHandler):
 
 
 async def _refuse(_request: Any, context: Context) -> None:
-    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "this provider needs a bearer token")
+    reason = error_reason_pb2.ERROR_REASON_UNAUTHENTICATED
+    await _abort(context, RequestFailed(grpc.StatusCode.UNAUTHENTICATED, "this provider needs a bearer token", reason))
 
 
 _REFUSAL: MethodHandler = grpc.unary_unary_rpc_method_handler(_refuse)
@@ -266,7 +269,7 @@ def _unary(request: Any, method: Callable[[Any, Caller], Awaitable[Any]]) -> Met
         try:
             return await method(asked, Caller(deadline=_deadline(context)))
         except RequestFailed as error:
-            await context.abort(error.code, error.message)
+            await _abort(context, error)
 
     return grpc.unary_unary_rpc_method_handler(
         handle, request_deserializer=request.FromString, response_serializer=_serialize
@@ -280,7 +283,7 @@ def _execute(provider: ToolProvider) -> MethodHandler:
             response = await provider.execute(request, Caller(outlet.send, _deadline(context)))
             await outlet.finish()
         except RequestFailed as error:
-            await context.abort(error.code, error.message)
+            await _abort(context, error)
         except asyncio.CancelledError:
             outlet.drop()
             raise
@@ -289,6 +292,12 @@ def _execute(provider: ToolProvider) -> MethodHandler:
     return grpc.unary_stream_rpc_method_handler(
         handle, request_deserializer=rpc.ExecuteRequest.FromString, response_serializer=_serialize
     )
+
+
+async def _abort(context: Context, error: RequestFailed) -> None:
+    reason = error_reason_pb2.ErrorReason.Name(error.reason).removeprefix("ERROR_REASON_")
+    details = write_details(error.code.value[0], error.message, ErrorDetail(reason=reason))
+    await context.abort(error.code, error.message, ((DETAILS_KEY, details),))
 
 
 def _serialize(message: Any) -> bytes:
