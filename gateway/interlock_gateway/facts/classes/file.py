@@ -1,0 +1,109 @@
+"""Facts of the permission class `file`: where each path argument leads."""
+
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.facts.arguments import Argument, find
+from interlock_gateway.facts.places import Place, Workspace
+from interlock_gateway.facts.registry import Extractor, Section
+from interlock_gateway.facts.request import FactRequest
+
+MAX_SHOWN = 4096
+
+
+def _extract(request: FactRequest) -> Section:
+    arguments = find(request, "path")
+    workspace = Workspace(request.workdir, request.roots)
+    entries = [entry for argument in arguments.given for entry in _entries(argument, workspace)]
+    error: str | None = None
+    if arguments.missing:
+        error = f"a required path is missing: {', '.join(arguments.missing)}"
+    elif arguments.truncated:
+        error = "more path arguments than are looked at"
+    elif not entries and arguments.declared:
+        entries = [_entry("", request.workdir or next(iter(request.roots), ""), workspace, implied=True)]
+    elif not entries:
+        error = "no argument that holds a path was found"
+    error = error or next((f"{entry['argument']}: {entry['error']}" for entry in entries if entry["error"]), None)
+    listed: list[JsonValue] = list(entries)
+    facts: JsonObject = {"arguments": listed, "inside": bool(entries) and all(entry["inside"] for entry in entries)}
+    return Section(facts, error)
+
+
+def _entries(argument: Argument, workspace: Workspace) -> list[JsonObject]:
+    value = argument.value
+    if isinstance(value, list | tuple):
+        return [_entry(f"{argument.pointer}/{index}", item, workspace) for index, item in enumerate(value)]
+    return [_entry(argument.pointer, value, workspace)]
+
+
+def _entry(pointer: str, given: object, workspace: Workspace, *, implied: bool = False) -> JsonObject:
+    text = given if isinstance(given, str) else ""
+    place = workspace.locate(text) if isinstance(given, str) else Place(problem="not a string")
+    below = workspace.below_root(place)
+    path = place.normalised if below is None else below
+    segments = [part for part in (path or "").split("/") if part]
+    name = (place.normalised or "").rpartition("/")[2]
+    as_given = [part for part in text.split("/") if part not in {"", ".", ".."}]
+    return {
+        "argument": pointer,
+        "given": text.encode("utf-8", "replace").decode("utf-8")[:MAX_SHOWN] if isinstance(given, str) else None,
+        "implied": implied,
+        "normalised": place.normalised,
+        "root": place.root,
+        "inside": place.inside,
+        "relative": bool(text) and not text.startswith("/"),
+        "symlink": place.symlink,
+        "exists": place.exists,
+        "hidden": any(part.startswith(".") for part in (*segments, *as_given[-len(segments) or None :])),
+        "tilde": text.startswith("~"),
+        "glob": any(char in text for char in "*?[{"),
+        "segments": list(segments),
+        "name": name,
+        "given_name": as_given[-1] if as_given else "",
+        "extension": name.rpartition(".")[2] if "." in name.lstrip(".") else "",
+        "resolved_on": "gateway",
+        "error": place.problem,
+    }
+
+
+_STRING: dict[str, object] = {"type": "string"}
+_BOOLEAN: dict[str, object] = {"type": "boolean"}
+_MAYBE_STRING: dict[str, object] = {"type": ["string", "null"]}
+_ENTRY: dict[str, object] = {
+    "argument": _STRING,
+    "given": _MAYBE_STRING,
+    "implied": _BOOLEAN,
+    "normalised": _MAYBE_STRING,
+    "root": _MAYBE_STRING,
+    "inside": _BOOLEAN,
+    "relative": _BOOLEAN,
+    "symlink": _BOOLEAN,
+    "exists": _BOOLEAN,
+    "hidden": _BOOLEAN,
+    "tilde": _BOOLEAN,
+    "glob": _BOOLEAN,
+    "segments": {"type": "array", "items": _STRING},
+    "name": _STRING,
+    "given_name": _STRING,
+    "extension": _STRING,
+    "resolved_on": {"const": "gateway"},
+    "error": _MAYBE_STRING,
+}
+_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "arguments": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": _ENTRY,
+                "required": list(_ENTRY),
+                "additionalProperties": False,
+            },
+        },
+        "inside": _BOOLEAN,
+    },
+    "required": ["arguments", "inside"],
+    "additionalProperties": False,
+}
+
+EXTRACTOR = Extractor("file", _SCHEMA, _extract)

@@ -1,0 +1,158 @@
+"""Where a path leads: made absolute, links resolved, inside which root. Looks at the gateway's file system only."""
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+
+MAX_PATH_BYTES = 4096
+MAX_NAME_BYTES = 255
+MAX_COMPONENTS = 256
+MAX_LINKS = 40
+
+_REASONS = {
+    "empty": "empty",
+    "nul": "contains a NUL character",
+    "control": "contains a control character",
+    "padded": "starts or ends with white space, which a tool may remove",
+    "home": "starts with ~, which a tool may expand",
+    "url": "a URL, not a path",
+}
+_AMISS = re.compile(
+    r"(?P<empty>\A\Z)|(?P<home>\A~)|(?P<url>\A[A-Za-z][A-Za-z0-9+.-]*:/)|(?P<nul>\x00)"
+    r"|(?P<control>[\x01-\x1f\x7f\x80-\x9f\u2028\u2029])|(?P<padded>\A\s|\s\Z)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads. `normalised` is absolute with links resolved, None when `problem` says why it is not known.
+
+    `inside` is true only if it lies in a root both as the system reads it and as a tool that folds `..` by text would.
+    """
+
+    normalised: str | None = None
+    root: str | None = None
+    inside: bool = False
+    symlink: bool = False
+    exists: bool = False
+    problem: str | None = None
+
+
+class Workspace:
+    """The roots a call may touch and where it starts: `base` is None when relative paths lead nowhere known."""
+
+    __slots__ = ("_places", "_roots", "base")
+
+    def __init__(self, workdir: str, roots: tuple[str, ...]) -> None:
+        self._places: dict[tuple[str | None, str], Place] = {}
+        resolved = [(root, _resolve(root)) for root in roots if _complaint(root) is None and root.startswith("/")]
+        known = [(root, place.normalised) for root, place in resolved if place.normalised is not None]
+        self._roots = sorted(known, key=lambda pair: len(pair[1]), reverse=True)
+        start = workdir or (roots[0] if roots else "")
+        self.base = start if start.startswith("/") and _complaint(start) is None else None
+
+    def locate(self, text: str, base: str | None = None) -> Place:
+        """The place `text` names, relative to `base` or the workspace's own. Never raises."""
+        base = self.base if base is None else base
+        key = (base, text)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._look(text, base)
+        return place
+
+    def _look(self, text: str, base: str | None) -> Place:
+        complaint = _complaint(text)
+        if complaint:
+            return Place(problem=complaint)
+        if not text.startswith("/"):
+            if base is None:
+                return Place(problem="relative, and no working directory is known")
+            text = f"{base}/{text}"
+        place = self._contained(_resolve(text))
+        if ".." not in text or place.problem or not place.inside:
+            return place
+        folded = self._contained(_resolve(os.path.normpath(text)))
+        return place if folded.inside else folded
+
+    def _contained(self, place: Place) -> Place:
+        path = place.normalised
+        if path is None:
+            return place
+        for root, resolved in self._roots:
+            if path == resolved or path.startswith(resolved.rstrip("/") + "/"):
+                return Place(path, root, inside=True, symlink=place.symlink, exists=place.exists)
+        return place
+
+    def below_root(self, place: Place) -> str | None:
+        """The path from its root, without a leading slash; None outside of every root."""
+        for root, resolved in self._roots:
+            if root == place.root and place.normalised is not None:
+                return place.normalised[len(resolved) :].lstrip("/")
+        return None
+
+
+def workdir_inside(workdir: str, roots: tuple[str, ...]) -> str | None:
+    """Why a call's working directory is refused (TOOL-9), or None. Empty is the provider's own, and is not refused."""
+    if not workdir:
+        return None
+    complaint = _complaint(workdir)
+    if complaint:
+        return f"the working directory is not usable: {complaint}"
+    if not workdir.startswith("/"):
+        return "the working directory must be an absolute path"
+    if not roots:
+        return "the session has no workspace roots, so no working directory lies inside one"
+    place = Workspace(workdir, roots).locate(workdir)
+    if place.problem:
+        return f"the working directory is not usable: {place.problem}"
+    return None if place.inside else f"the working directory {workdir} lies outside the session's workspace roots"
+
+
+def _complaint(text: str) -> str | None:
+    """Why `text` is not taken for a path, or None."""
+    found = _AMISS.search(text)
+    if found:
+        return _REASONS[found.lastgroup or ""]
+    try:
+        raw = text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "not valid Unicode"
+    if len(raw) > MAX_PATH_BYTES:
+        return f"longer than {MAX_PATH_BYTES} bytes"
+    components = raw.split(b"/")
+    if len(components) > MAX_COMPONENTS:
+        return f"more than {MAX_COMPONENTS} components"
+    if len(raw) > MAX_NAME_BYTES and max(map(len, components)) > MAX_NAME_BYTES:
+        return f"a component longer than {MAX_NAME_BYTES} bytes"
+    return None
+
+
+def _resolve(path: str) -> Place:
+    """Follow `path`, which is absolute. A part that does not exist is taken as it stands; what follows is looked at."""
+    waiting = path.split("/")[::-1]
+    current, links, exists = "", 0, True
+    while waiting:
+        part = waiting.pop()
+        if part in {"", "."}:
+            continue
+        if part == "..":
+            current = current.rpartition("/")[0]
+            continue
+        candidate = f"{current}/{part}"
+        try:
+            link = stat.S_ISLNK(os.lstat(candidate).st_mode)
+            target = os.readlink(candidate) if link else None  # noqa: PTH115 - a Path would fold its parts
+        except (FileNotFoundError, NotADirectoryError):
+            target, exists = None, False
+        except OSError as error:
+            return Place(symlink=links > 0, problem=f"cannot be looked up: {error.strerror}")
+        if target is None:
+            current = candidate
+            continue
+        links += 1
+        if links > MAX_LINKS:
+            return Place(symlink=True, problem="a loop of symbolic links")
+        current = "" if target.startswith("/") else current
+        waiting.extend(target.split("/")[::-1])
+    return Place(current or "/", symlink=links > 0, exists=exists)

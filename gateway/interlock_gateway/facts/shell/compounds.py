@@ -1,0 +1,224 @@
+"""Reads compound commands: groups, conditionals, loops, tests, functions (bash manual, 3.2.5 and 3.3)."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+from interlock_gateway.facts.shell.expansions import JOINED
+from interlock_gateway.facts.shell.reading import HOLE, MAX_DEPTH, LimitExceededError, Scope, Word
+from interlock_gateway.facts.shell.redirections import RedirectionReader
+
+WORD_END = r"(?=[ \t\n;&|()<>]|\Z)"
+RESERVED = (
+    *("if", "then", "elif", "else", "fi", "for", "select", "while", "until", "do", "done"),
+    *("case", "esac", "function", "coproc", "time", "!", "{", "}", "[[", "in"),
+)
+_KEYWORD = re.compile("(?:" + "|".join(re.escape(word) for word in RESERVED) + ")" + WORD_END)
+CASE_END = re.compile(rf";{JOINED};{JOINED}&|;{JOINED};|;{JOINED}&")
+_DOUBLE_PAREN = re.compile(rf"\({JOINED}\(")
+_NOT_ARITHMETIC = re.compile(r"[\w)\]}]\s+[\w.$~]|(?<![-+])[-+]\s*$|[*/%<>=&|^~?:,]\s*$")
+_AFTER_TEST = frozenset({"", " ", "\t", "\n", ";", "&", "|", "(", ")", "<", ">"})
+
+
+class CompoundReader(RedirectionReader):
+    """Compound commands on top of redirections. Methods may raise ShellSyntaxError."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def commands_until(self, closers: frozenset[str]) -> None:
+        """Read commands up to one of the reserved words `closers`, a `)`, a `;;` or the end, and stop before it."""
+
+    def deeper(self, *, repeated: bool = False, stdin: str | None = None) -> Scope:
+        """A scope inside the current one. Raises LimitExceededError when there are too many."""
+        scope = self.scope
+        if scope.depth >= MAX_DEPTH:
+            raise LimitExceededError(f"the script is nested more than {MAX_DEPTH} deep")
+        return Scope(scope, None, 0, scope.depth + 1, scope.repeated or repeated, stdin)
+
+    def keyword(self) -> str | None:
+        """The reserved word at the cursor, or None."""
+        match = _KEYWORD.match(self.text, self.pos)
+        return match[0] if match else None
+
+    def _take(self, *expected: str) -> str:
+        self.blank_lines()
+        keyword = self.keyword()
+        if keyword not in expected:
+            raise self.unexpected()
+        self.pos += len(keyword)
+        return keyword
+
+    def at_compound(self) -> bool:
+        """Whether a compound command starts at the cursor."""
+        return self.text.startswith("(", self.pos) or self.keyword() in self._kinds
+
+    def compound(self) -> bool:
+        """Read the compound command at the cursor and its redirections; false if there is none."""
+        if not self.at_compound():
+            return False
+        outer, keyword = self.scope, self.keyword()
+        self.reading.budget.step()
+        self.scope = self.deeper(repeated=keyword in {"for", "while", "until", "select"})
+        if keyword is None:
+            self._parenthesis()
+        else:
+            self.pos += len(keyword)
+            self._kinds[keyword](self)
+        self.skip_blanks()
+        while redirection := self.redirection():
+            self.reading.loose_redirections.append(redirection)
+            if redirection.operator.startswith("<"):
+                self.scope.stdin = "redirect"
+            self.skip_blanks()
+        self.scope = outer
+        return True
+
+    def _parenthesis(self) -> None:
+        double = _DOUBLE_PAREN.match(self.text, self.pos)
+        if double:
+            self.pos = double.end()
+            self.reading.bash_only = True
+            # A shell without arithmetic commands would run what stands here.
+            if _NOT_ARITHMETIC.search(self.arithmetic()):
+                raise self.error("`((` around what is not arithmetic")
+            return
+        self.pos += 1
+        self.commands_until(frozenset())
+        if not self.text.startswith(")", self.pos):
+            raise self.unexpected()
+        self.pos += 1
+
+    def _group(self) -> None:
+        self.commands_until(frozenset({"}"}))
+        self._take("}")
+
+    def _if(self) -> None:
+        keyword = "if"
+        while keyword in {"if", "elif"}:
+            self.commands_until(frozenset({"then"}))
+            self._take("then")
+            self.commands_until(frozenset({"elif", "else", "fi"}))
+            keyword = self._take("elif", "else", "fi")
+        if keyword == "else":
+            self.commands_until(frozenset({"fi"}))
+            self._take("fi")
+
+    def _while(self) -> None:
+        self.commands_until(frozenset({"do"}))
+        self._do_group()
+
+    def _do_group(self) -> None:
+        if self._take("do", "{") == "{":
+            self._group()
+            return
+        self.commands_until(frozenset({"done"}))
+        self._take("done")
+
+    def _for(self) -> None:
+        self.skip_blanks()
+        double = _DOUBLE_PAREN.match(self.text, self.pos)
+        if double:
+            self.pos = double.end()
+            self.reading.bash_only = True
+            self.arithmetic()
+        else:
+            name = self.needed_word()
+            self.reading.assignments.append(Word(HOLE, name.source, name=name.text))
+            self.blank_lines()
+            if self.keyword() == "in":
+                self.pos += len("in")
+                self._for_words()
+        self.skip_blanks()
+        self.pos += self.text.startswith(";", self.pos)
+        self._do_group()
+
+    def _for_words(self) -> None:
+        self.skip_blanks()
+        while self.pos < len(self.text) and self.text[self.pos] not in ";\n":
+            self.needed_word()
+            self.skip_blanks()
+
+    def _case(self) -> None:
+        self.skip_blanks()
+        self.needed_word()
+        self._take("in")
+        while True:
+            self.blank_lines()
+            if self.keyword() == "esac":
+                self.pos += len("esac")
+                return
+            self._case_patterns()
+            self.commands_until(frozenset({"esac"}))
+            end = CASE_END.match(self.text, self.pos)
+            if end:
+                self.pos = end.end()
+            elif self.keyword() != "esac":
+                raise self.unexpected()
+
+    def _case_patterns(self) -> None:
+        self.pos += self.text.startswith("(", self.pos)
+        while True:
+            self.skip_blanks()
+            self.needed_word()
+            self.skip_blanks()
+            if self.text[self.pos : self.pos + 1] not in {"|", ")"}:
+                raise self.unexpected()
+            self.pos += 1
+            if self.text[self.pos - 1] == ")":
+                return
+
+    def _test(self) -> None:
+        self.reading.bash_only = True
+        while True:
+            self.blank_lines()
+            char = self.text[self.pos : self.pos + 1]
+            if self.text.startswith("]]", self.pos) and self.text[self.pos + 2 : self.pos + 3] in _AFTER_TEST:
+                self.pos += 2
+                return
+            word = self.word()
+            if word.source:
+                continue
+            if not char or char not in "()<>|&":
+                raise self.unexpected()
+            self.pos += 1
+
+    def _function(self) -> None:
+        self.reading.bash_only = True
+        self.skip_blanks()
+        name = self.needed_word()
+        self.skip_blanks()
+        if self.text.startswith("(", self.pos):
+            self.empty_parenthesis()
+        self.function_body(name)
+
+    def empty_parenthesis(self) -> None:
+        """Read the `()` of a function definition."""
+        self.pos += 1
+        self.skip_blanks()
+        if not self.text.startswith(")", self.pos):
+            raise self.unexpected()
+        self.pos += 1
+
+    def function_body(self, name: Word) -> None:
+        """Read what follows `name ()`."""
+        self.reading.functions.append(name.text.replace(HOLE, "?"))
+        self.blank_lines()
+        outer = self.scope
+        self.scope = self.deeper(repeated=True)
+        if not self.compound():
+            raise self.unexpected()
+        self.scope = outer
+
+    _kinds: ClassVar[dict[str, Callable[["CompoundReader"], None]]] = {
+        "{": _group,
+        "if": _if,
+        "while": _while,
+        "until": _while,
+        "for": _for,
+        "select": _for,
+        "case": _case,
+        "[[": _test,
+        "function": _function,
+    }

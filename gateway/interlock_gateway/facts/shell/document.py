@@ -1,0 +1,218 @@
+"""Turns a survey into the `bash` part of a facts document."""
+
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.facts.places import Workspace
+from interlock_gateway.facts.shell import outline
+from interlock_gateway.facts.shell.effects import Interpretation
+from interlock_gateway.facts.shell.reading import HOLE, Redirection, Scope, Word
+from interlock_gateway.facts.shell.survey import Found, Survey
+from interlock_gateway.facts.shell.whereabouts import NOWHERE, Spot, Whereabouts, path_texts
+
+MAX_PATHS = 1_000
+MAX_ERRORS = 8
+MAX_SHOWN = 240
+
+_OPENS_FOR_WRITING = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
+
+
+def document(survey: Survey, workspace: Workspace) -> JsonObject:
+    """The facts about all that `survey` found; shape in `schema.py` beside this module."""
+    return _Document(survey, workspace).build()
+
+
+class _Document:
+    def __init__(self, survey: Survey, workspace: Workspace) -> None:
+        self.survey = survey
+        self.places = Whereabouts(workspace, survey)
+        self.commands: list[JsonValue] = []
+        self.paths: list[JsonValue] = []
+        self.writes: list[JsonValue] = []
+        self.pipelines: list[list[list[str | None]]] = []
+        self.pipeline_of: dict[int, int] = {}
+        self.dropped_paths = False
+
+    def build(self) -> JsonObject:
+        survey = self.survey
+        for index, found in enumerate(survey.found):
+            self.commands.append(self._command(index, found))
+            self.places.enter(found)
+        loose = [self._redirection(item, None, None) for item in survey.loose_redirections]
+        if self.dropped_paths:
+            survey.errors.append(f"more than {MAX_PATHS} paths")
+        names = [found.name for found in survey.found]
+        dynamic = any(_is_dynamic(found) for found in survey.found) or any(item["dynamic"] for item in loose)
+        return {
+            "parse_error": bool(survey.errors),
+            "errors": [shown(error) for error in survey.errors[:MAX_ERRORS]],
+            "dynamic": dynamic or bool(survey.hazards),
+            "dynamic_name": None in names,
+            "hazards": [*sorted(survey.hazards)],
+            "bash_only": survey.bash_only,
+            "names": [*sorted({name for name in names if name is not None})],
+            "commands": self.commands,
+            "pipelines": [{"stages": [list(stage) for stage in stages]} for stages in self.pipelines],
+            "writes": self.writes,
+            "paths": self.paths,
+            "assignments": [_assignment(word) for word in survey.assignments],
+            "functions": list(survey.functions),
+            "aliases": list(survey.aliases),
+            "directory": {"changed": self.places.changed, **_spot(self.places.current)},
+        }
+
+    def _command(self, index: int, found: Found) -> JsonObject:
+        redirections = [self._redirection(item, index, found) for item in found.redirections]
+        for word in found.effects.writes:
+            self._write(index, "argument", word, self.places.spot(word, word.text, found))
+        self._paths(index, found)
+        pipeline, stage = self._pipeline(found)
+        return {
+            "name": found.name,
+            "argv": [word.literal for word in found.words],
+            "text": shown(found.source),
+            "dynamic": _is_dynamic(found),
+            "dynamic_name": found.name is None,
+            "dynamic_args": any(word.literal is None for word in found.words[1:]),
+            "glob": any(word.glob for word in found.words),
+            "flags": outline.flags(found.words),
+            "operands": outline.operands(found.words),
+            "subcommand": outline.subcommand(found.name, found.words),
+            "wrappers": list(found.wrappers),
+            "implied": found.implied,
+            "moved": found.moved,
+            "env": [_assignment(word) for word in found.assignments],
+            "redirections": [*redirections],
+            "pipeline": pipeline,
+            "stage": stage,
+            "stdin": _stdin(found),
+            "stdin_script": found.stdin_script,
+            "interprets": _interprets(found.effects.interprets),
+        }
+
+    def _redirection(self, item: Redirection, index: int | None, found: Found | None) -> JsonObject:
+        duplicates = item.operator in {">&", "<&"} and (item.target.literal or "").rstrip("-").isdecimal()
+        closes = item.operator in {">&", "<&"} and item.target.literal == "-"
+        if duplicates or closes or item.body is not None or item.operator.startswith("<<"):
+            spot = NOWHERE
+        else:
+            spot = self.places.spot(item.target, item.target.text, found)
+            if item.operator in _OPENS_FOR_WRITING:
+                self._write(index, item.operator, item.target, spot)
+            self._path(index, "redirection", item.target, item.target.text, spot)
+        return {
+            "operator": item.operator,
+            "descriptor": item.descriptor,
+            "target": item.target.literal,
+            "dynamic": item.target.literal is None or (item.body is not None and HOLE in item.body),
+            "location": spot.location,
+            "inside": spot.inside,
+        }
+
+    def _write(self, index: int | None, operator: str, word: Word, spot: Spot) -> None:
+        self.writes.append(
+            {
+                "command": index,
+                "operator": operator,
+                "given": shown(word.source),
+                "dynamic": word.literal is None,
+                **_spot(spot),
+            }
+        )
+
+    def _paths(self, index: int, found: Found) -> None:
+        interprets = found.effects.interprets
+        code = interprets.code if interprets else None
+        for position, word in enumerate(found.words):
+            if position == 0:
+                if "/" in word.text:
+                    self._path(index, "program", word, word.text, self.places.spot(word, word.text, found))
+                continue
+            if position == code:
+                continue
+            script = interprets is not None and word is interprets.script
+            texts = path_texts(word)
+            if not texts and (script or self._names_something(word, found)):
+                texts = [word.text]
+            for text in texts:
+                self._path(index, "script" if script else "argument", word, text, self.places.spot(word, text, found))
+
+    def _names_something(self, word: Word, found: Found) -> bool:
+        text = word.literal
+        if not text or text.startswith("-") or len(text) > MAX_SHOWN or len(self.paths) >= MAX_PATHS:
+            return False
+        return "\0" not in text and self.places.exists(text, found)
+
+    def _path(self, index: int | None, role: str, word: Word, text: str, spot: Spot) -> None:
+        if len(self.paths) >= MAX_PATHS:
+            self.dropped_paths = True
+            return
+        self.paths.append(
+            {
+                "command": index,
+                "role": role,
+                "given": shown(word.source if HOLE in text else text),
+                "dynamic": HOLE in text,
+                "glob": word.glob,
+                "tilde": word.tilde,
+                "symlink": spot.symlink,
+                **_spot(spot),
+            }
+        )
+
+    def _pipeline(self, found: Found) -> tuple[int | None, int | None]:
+        """The innermost pipeline of a command and its stage there; enters its name in every pipeline around it."""
+        innermost: tuple[int | None, int | None] = (None, None)
+        scope: Scope | None = found.scope
+        while scope is not None:
+            frame = scope.frame
+            if frame is not None and frame.stages > 1:
+                number = self.pipeline_of.setdefault(id(frame), len(self.pipelines))
+                if number == len(self.pipelines):
+                    self.pipelines.append([[] for _ in range(frame.stages)])
+                self.pipelines[number][scope.stage].append(found.name)
+                innermost = (number, scope.stage) if innermost[0] is None else innermost
+            scope = scope.parent
+        return innermost
+
+
+def _is_dynamic(found: Found) -> bool:
+    targets = any(item.target.literal is None for item in found.redirections)
+    return found.name is None or targets or any(word.literal is None for word in found.words)
+
+
+def _stdin(found: Found) -> str:
+    for item in reversed(found.redirections):
+        if item.operator.startswith("<") and item.descriptor in {None, "0"}:
+            return "text" if item.body is not None else "redirect"
+    scope: Scope | None = found.scope
+    while scope is not None:
+        if scope.stdin is not None:
+            return scope.stdin
+        if scope.stage:
+            return "pipe"
+        scope = scope.parent
+    return "inherited"
+
+
+def _interprets(interpretation: Interpretation | None) -> JsonObject | None:
+    if interpretation is None:
+        return None
+    script = interpretation.script
+    return {
+        "language": interpretation.language,
+        "source": interpretation.source,
+        "script": script.literal if script else None,
+    }
+
+
+def _assignment(word: Word) -> JsonObject:
+    return {"name": word.name or "", "value": word.literal}
+
+
+def _spot(spot: Spot) -> dict[str, JsonValue]:
+    return {"location": spot.location, "normalised": spot.normalised, "inside": spot.inside}
+
+
+def shown(text: str) -> str:
+    """Text for a person to read, cut to a bounded length."""
+    text = text.replace(HOLE, "\u2026")
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "\u2026"

@@ -1,0 +1,103 @@
+"""Reads a program's options, so far as to know which word is the first that is not one."""
+
+from dataclasses import dataclass, field
+
+from interlock_gateway.facts.shell.reading import HOLE, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options a program knows: letters without a value, with one, with one only when attached.
+
+    Long names, without and with a value, are separated by spaces.
+
+    `bare_dash` and `digits` say that `-` and `-10` are options. `permuted` says that options may follow operands.
+    After one of `last`, no more options are read.
+    """
+
+    flags: str = ""
+    valued: str = ""
+    attached: str = ""
+    long_flags: str = ""
+    long_valued: str = ""
+    last: str = ""
+    bare_dash: bool = False
+    digits: bool = False
+    permuted: bool = False
+
+
+@dataclass(slots=True)
+class Parsed:
+    """Options as given, names without dashes, and where the operands start. `known` is false when that is a guess."""
+
+    given: dict[str, Word | None] = field(default_factory=dict)
+    operands: list[Word] = field(default_factory=list)
+    known: bool = True
+
+
+def parse(words: list[Word], options: Options) -> Parsed:
+    """Read `words` after the program's name."""
+    parsed = Parsed()
+    index = 0
+    while index < len(words):
+        word = words[index]
+        text = word.text
+        if text == "--":
+            parsed.operands += words[index + 1 :]
+            break
+        if text.startswith(HOLE):
+            parsed.known = False
+        if text.startswith("-") and (text != "-" or options.bare_dash):
+            index += 1 + _option(text, words[index + 1 : index + 2], options, parsed)
+            if options.last and any(letter in parsed.given for letter in options.last):
+                parsed.operands += words[index:]
+                break
+            continue
+        if not options.permuted:
+            parsed.operands += words[index:]
+            break
+        parsed.operands.append(word)
+        index += 1
+    return parsed
+
+
+def _option(text: str, following: list[Word], options: Options, parsed: Parsed) -> int:
+    """Note one option word; how many words of value follow it."""
+    if text == "-" or (options.digits and text[1:].isdecimal()):
+        parsed.given[text] = None
+        return 0
+    if text.startswith("--"):
+        return _long(text[2:], following, options, parsed)
+    for position, letter in enumerate(text[1:], start=2):
+        if letter in options.flags:
+            parsed.given[letter] = None
+            continue
+        rest = text[position:]
+        if letter in options.attached or (letter in options.valued and rest):
+            parsed.given[letter] = Word(rest, rest)
+            return 0
+        if letter in options.valued:
+            return _value(letter, following, parsed)
+        parsed.known = False
+        return 0
+    return 0
+
+
+def _long(text: str, following: list[Word], options: Options, parsed: Parsed) -> int:
+    name, equals, value = text.partition("=")
+    if equals:
+        parsed.given[name] = Word(value, value)
+        return 0
+    if name in options.long_valued.split():
+        return _value(name, following, parsed)
+    parsed.given[name] = None
+    parsed.known = parsed.known and name in options.long_flags.split()
+    return 0
+
+
+def _value(name: str, following: list[Word], parsed: Parsed) -> int:
+    if not following:
+        parsed.known = False
+        return 0
+    parsed.given[name] = following[0]
+    return 1

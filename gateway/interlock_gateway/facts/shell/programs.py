@@ -1,0 +1,230 @@
+"""Programs that run others in a way of their own: `find -exec`, `xargs`, `parallel`, `git -c alias.x=!...`."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+
+from interlock_gateway.facts.shell import interpreters
+from interlock_gateway.facts.shell.effects import NOTHING, UNKNOWN, Effects, Interpretation, Run
+from interlock_gateway.facts.shell.options import Options, parse
+from interlock_gateway.facts.shell.reading import HOLE, Word
+
+_FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_WRITES = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
+_FD_EXEC = frozenset({"-x", "--exec", "-X", "--exec-batch"})
+_FD_HOLES = re.compile(r"\{(?:|/|//|\.|/\.)\}")
+_XARGS = Options(
+    "0oprtx",
+    "aEIdLnPsJRS",
+    "eil",
+    "exit eof interactive max-lines no-run-if-empty null open-tty replace show-limits verbose",
+    "arg-file delimiter max-args max-chars max-procs process-slot-var",
+)
+_PARALLEL = Options(
+    "0kmqtuvX",
+    "jIaLNnPSd",
+    "",
+    "bar dry-run eta keep-order line-buffer null progress quote tag ungroup will-cite",
+    "arg-file delay delimiter halt jobs joblog max-args max-procs results retries timeout",
+)
+_PARALLEL_ARGUMENTS = re.compile(r":::{1,2}\+?")
+_PARALLEL_HOLES = re.compile(r"\{[^{}\s,]*\}")
+_FLOCK = Options(
+    "exsnuFov",
+    "wE",
+    "",
+    "shared exclusive unlock nonblock nb close no-fork verbose",
+    "timeout wait conflict-exit-code",
+)
+_SCRIPT = Options("aefqr", "cIOBEmoT", "t", "append flush force quiet return", "command log-io log-out log-in")
+_GIT_RUNS = re.compile(
+    r"(?:alias\..*?=!|credential\..*?helper=!?|core\.(?:sshcommand|pager|editor|fsmonitor|askpass)=|pager\.[^=]*="
+    r"|diff\.(?:external|.*\.(?:command|textconv))=|(?:filter|merge|difftool|mergetool)\..*?="
+    r"|gpg\.(?:.*\.)?program=|sequence\.editor=|uploadpack\.packobjectshook=)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPTION_SCRIPTS = {
+    "tar": {
+        "--to-command",
+        "--use-compress-program",
+        "-I",
+        "-F",
+        "--info-script",
+        "--new-volume-script",
+        "--rsh-command",
+    },
+    "rsync": {"-e", "--rsh"},
+    "scp": {"-S"},
+    "sftp": {"-S"},
+    "split": {"--filter"},
+    "sort": {"--compress-program"},
+    "man": {"-P", "--pager"},
+    "zip": {"-TT", "--unzip-command"},
+    "make": {"--eval"},
+}
+
+
+def _holed(words: list[Word], holes: re.Pattern[str]) -> tuple[Word, ...]:
+    return tuple(
+        Word(holes.sub(HOLE, word.text), word.source, word.quoted, word.glob, word.tilde)
+        if holes.search(word.text)
+        else word
+        for word in words
+    )
+
+
+_BRACES = re.compile(r"\{\}")
+
+
+def _find(words: list[Word]) -> Effects:
+    runs: list[Run] = []
+    writes: list[Word] = []
+    index = 1
+    while index < len(words):
+        text = words[index].text
+        index += 1
+        if text in _FIND_EXEC:
+            start = index
+            while index < len(words) and not _ends_exec(words, start, index):
+                index += 1
+            plus = index < len(words) and words[index].text == "+"
+            runs.append(Run(_holed(words[start:index], _BRACES), appended=plus, moved=text.endswith("dir")))
+        elif text == "-delete":
+            runs.append(Run((Word("rm", text),), appended=True, implied=True))
+        elif text in _FIND_WRITES:
+            writes += words[index : index + 1]
+    return Effects(tuple(runs), None, tuple(writes))
+
+
+def _ends_exec(words: list[Word], start: int, index: int) -> bool:
+    text = words[index].text
+    return text == ";" or (text == "+" and index > start and words[index - 1].text == "{}")
+
+
+def _fd(words: list[Word]) -> Effects:
+    index = next((i for i, word in enumerate(words) if word.text in _FD_EXEC), None)
+    if index is None:
+        return NOTHING
+    end = next((i for i, word in enumerate(words) if i > index and word.text == ";"), len(words))
+    return Effects((Run(_holed(words[index + 1 : end], _FD_HOLES), appended=True),))
+
+
+def _xargs(words: list[Word]) -> Effects:
+    parsed = parse(words[1:], _XARGS)
+    runs: tuple[Run, ...] = () if parsed.known else (UNKNOWN,)
+    if not parsed.operands:
+        return Effects(runs)
+    replaced = next((option for option in ("I", "J", "i", "replace") if option in parsed.given), None)
+    if replaced is None:
+        return Effects((Run(tuple(parsed.operands), appended=True), *runs))
+    mark = parsed.given[replaced]
+    pattern = re.compile(re.escape((mark.text if mark else "") or "{}"))
+    return Effects((Run(_holed(parsed.operands, pattern)), *runs))
+
+
+def _parallel(words: list[Word]) -> Effects:
+    parsed = parse(words[1:], _PARALLEL)
+    runs: tuple[Run, ...] = () if parsed.known else (UNKNOWN,)
+    texts = [word.text for word in parsed.operands]
+    split = next((i for i, text in enumerate(texts) if _PARALLEL_ARGUMENTS.fullmatch(text)), len(texts))
+    if split:
+        script = _PARALLEL_HOLES.sub(HOLE, " ".join(texts[:split]))
+        return Effects((Run(script=f"{script} {HOLE}"), *runs))
+    if split == len(texts):
+        return Effects(runs, Interpretation("shell", "stdin"))
+    return Effects((*(Run(script=text) for text in texts[1:] if not _PARALLEL_ARGUMENTS.fullmatch(text)), *runs))
+
+
+def _flock(words: list[Word]) -> Effects:
+    parsed = parse(words[1:], _FLOCK)
+    runs: tuple[Run, ...] = () if parsed.known else (UNKNOWN,)
+    rest = parsed.operands[1:]
+    if rest and rest[0].text in {"-c", "--command"}:
+        return Effects((*(Run(script=word.text) for word in rest[1:2]), *runs))
+    return Effects((Run(tuple(rest)), *runs)) if rest else Effects(runs)
+
+
+def _script(words: list[Word]) -> Effects:
+    parsed = parse(words[1:], _SCRIPT)
+    runs: tuple[Run, ...] = () if parsed.known else (UNKNOWN,)
+    given = [word for option, word in parsed.given.items() if option in {"c", "command"} and word]
+    if given:
+        return Effects((*(Run(script=word.text) for word in given), *runs))
+    if parsed.operands[1:]:
+        return Effects((Run(tuple(parsed.operands[1:])), *runs))
+    return Effects(runs, Interpretation("shell", "stdin"))
+
+
+def _trap(words: list[Word]) -> Effects:
+    operands = parse(words[1:], Options("lp")).operands
+    runs = operands[:1] if operands and operands[0].text != "-" else []
+    return Effects(tuple(Run(script=word.text, moved=True) for word in runs))
+
+
+def _alias(words: list[Word]) -> Effects:
+    values = (word.text.partition("=")[2] for word in words[1:])
+    # What follows the alias where it is used is appended to its text.
+    return Effects(tuple(Run(script=f"{value} {HOLE}", moved=True) for value in values if value))
+
+
+def _git(words: list[Word]) -> Effects:
+    texts = [word.text for word in words]
+    settings = (following for text, following in pairwise(texts) if text == "-c")
+    runs = [Run(script=match[1]) for match in map(_GIT_RUNS.fullmatch, settings) if match]
+    for index, text in enumerate(texts):
+        if text == "foreach" and "submodule" in texts[:index]:
+            operands = [word for word in texts[index + 1 :] if not word.startswith("-")]
+            runs += [Run(script=" ".join(operands), moved=True)] if operands else []
+        elif text == "run" and texts[index - 1] == "bisect":
+            runs.append(Run(tuple(words[index + 1 :])))
+        elif text in {"-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--upload-pack"}:
+            runs += [Run(script=script) for script in texts[index + 1 : index + 2]]
+        elif text.startswith(("--exec=", "--upload-pack=", "--receive-pack=")):
+            runs.append(Run(script=text.partition("=")[2]))
+    return Effects(tuple(runs))
+
+
+def option_scripts(name: str, words: list[Word]) -> tuple[Run, ...]:
+    """The scripts that the options of programs such as `tar --to-command` name."""
+    options = _OPTION_SCRIPTS.get(name, set())
+    runs = []
+    for index, word in enumerate(words):
+        option, equals, value = word.text.partition("=")
+        if option == "--checkpoint-action" and value.startswith("exec="):
+            runs.append(Run(script=value.removeprefix("exec=")))
+        elif option in options and equals:
+            runs.append(Run(script=value))
+        elif option in options:
+            runs += [Run(script=following.text) for following in words[index + 1 : index + 2]]
+    return tuple(runs)
+
+
+def _reads_commands(_words: list[Word]) -> Effects:
+    return Effects(interprets=Interpretation("shell", "stdin"))
+
+
+def _crontab(words: list[Word]) -> Effects:
+    operands = parse(words[1:], Options("ler", "u")).operands
+    source = "stdin" if not operands or operands[0].text == "-" else "file"
+    return Effects(interprets=Interpretation("crontab", source, operands[0] if source == "file" else None))
+
+
+PROGRAMS: dict[str, Callable[[list[Word]], Effects]] = {
+    ".": interpreters.source,
+    "alias": _alias,
+    "at": _reads_commands,
+    "batch": _reads_commands,
+    "crontab": _crontab,
+    "fd": _fd,
+    "fdfind": _fd,
+    "find": _find,
+    "flock": _flock,
+    "gfind": _find,
+    "git": _git,
+    "gxargs": _xargs,
+    "parallel": _parallel,
+    "script": _script,
+    "source": interpreters.source,
+    "trap": _trap,
+    "xargs": _xargs,
+} | dict.fromkeys(interpreters.SHELLS, interpreters.shell)

@@ -1,0 +1,167 @@
+"""Which places the words of a script name, following `cd` as far as it can be followed."""
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from interlock_gateway.facts.places import Place, Workspace
+from interlock_gateway.facts.shell.reading import HOLE, Frame, Scope, Word
+from interlock_gateway.facts.shell.survey import Found, Survey
+
+Location: TypeAlias = Literal["inside", "outside", "unknown", "stream", "network", "none"]
+
+_MAX_DIRECTORIES = 8
+_CHANGES = frozenset({"cd", "chdir", "pushd", "popd"})
+_LATER = frozenset({"trap", "alias"})
+_STREAM = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/[0-9]+)")
+_NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
+_PATTERN = re.compile(r"[*?\[]")
+_OPTION_VALUE = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_.-]*=(.*)", re.DOTALL)
+_ATTACHED = re.compile(r"-[A-Za-z]([./~].*|.*/.*)", re.DOTALL)
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\w.@-]+:[^/]*/")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a word leads: a file inside or outside the roots, a stream such as /dev/null, a network connection."""
+
+    location: Location
+    normalised: str | None = None
+    symlink: bool = False
+
+    @property
+    def inside(self) -> bool:
+        """Whether it is certain that nothing outside of the roots is named."""
+        return self.location in {"inside", "stream", "none"}
+
+
+NOWHERE = Spot("none")
+_UNKNOWN = Spot("unknown")
+
+
+class Whereabouts:
+    """Follows the commands of a survey in order; `enter` must be called for each before its words are looked at."""
+
+    def __init__(self, workspace: Workspace, survey: Survey) -> None:
+        self._workspace = workspace
+        start = [workspace.base] if workspace.base is not None else []
+        changes = [item for item in survey.found if item.name in _CHANGES]
+        # A `cd` that may run again, or later, changes what the words before it mean.
+        lost = any(item.scope.repeated or _LATER & set(item.wrappers) for item in changes)
+        lost = lost or (bool(changes) and "cdpath" in survey.hazards)
+        self._directories: list[str] = [] if lost else start
+        self._chains: dict[int, list[str]] = {}
+        self._lost = lost
+        self.changed = lost
+
+    @property
+    def current(self) -> Spot:
+        """Where the script may end up."""
+        return self._joint(".", self._directories)
+
+    def enter(self, found: Found) -> None:
+        """Note a command, after its words have been looked at; a change of directory takes effect on what follows."""
+        if found.name not in _CHANGES or found.moved:
+            return
+        self.changed = True
+        before = self._of(found.scope)
+        after = _targets(found, before, self._workspace)
+        if not after or self._lost:
+            self._lost, self._directories, self._chains = True, [], {}
+            return
+        for scope in _outwards(found.scope):
+            if scope.chain is not None and id(scope.chain) in self._chains:
+                self._chains[id(scope.chain)] = _merged(self._chains[id(scope.chain)], after)
+        self._directories = _merged(self._directories, after)
+        self._lost = self._lost or len(self._directories) > _MAX_DIRECTORIES
+        chain: Frame | None = found.scope.chain
+        if chain is not None and found.scope.frame is not None and found.scope.frame.stages == 1:
+            self._chains[id(chain)] = after
+
+    def spot(self, word: Word, text: str, found: Found | None) -> Spot:
+        """Where `text`, which is `word` or a part of it, leads when the command `found` runs."""
+        if _STREAM.fullmatch(text):
+            return Spot("stream", text)
+        if _NETWORK.match(text):
+            return Spot("network", text)
+        if HOLE in text or (found is not None and found.moved):
+            return _UNKNOWN
+        directories = self._directories if found is None else self._of(found.scope)
+        if not word.glob:
+            return self._joint(text, directories)
+        pattern = _PATTERN.search(text)
+        fixed = text[: pattern.start()].rpartition("/") if pattern else (text, "", "")
+        rest = text[len(fixed[0]) + len(fixed[1]) :]
+        if ".." in rest:
+            return _UNKNOWN
+        spot = self._joint((fixed[0] + fixed[1]) or ".", directories)
+        return Spot(spot.location, spot.normalised and f"{spot.normalised.rstrip('/')}/{rest}", spot.symlink)
+
+    def exists(self, text: str, found: Found) -> bool:
+        """Whether a plain word happens to be the name of something in a directory the command may run in."""
+        return any(os.path.lexists(f"{directory}/{text}") for directory in self._of(found.scope))
+
+    def _of(self, scope: Scope) -> list[str]:
+        if self._chains:
+            for around in _outwards(scope):
+                if around.chain is not None and id(around.chain) in self._chains:
+                    return self._chains[id(around.chain)]
+        return self._directories
+
+    def _joint(self, text: str, directories: list[str]) -> Spot:
+        if text.startswith("/"):
+            return _spot([self._workspace.locate(text)])
+        if self._lost or not directories:
+            return _UNKNOWN
+        return _spot([self._workspace.locate(text, directory) for directory in directories])
+
+
+def path_texts(word: Word) -> list[str]:
+    """The parts of an argument that look like paths: the word, the value in `--option=value`, the rest of `-Idir`."""
+    text = word.text
+    value = _OPTION_VALUE.fullmatch(text) or _ATTACHED.fullmatch(text)
+    if value:
+        text = value[1]
+    elif text.startswith("-"):
+        return []
+    text = text.removeprefix("@")
+    looks = "/" in text or text in {".", ".."} or word.glob or (word.tilde and text is word.text)
+    return [text] if text and looks and (text.startswith("file:") or not _REMOTE.match(text)) else []
+
+
+def _spot(places: list[Place]) -> Spot:
+    last = places[-1]
+    symlink = any(place.symlink for place in places)
+    if all(place.inside for place in places):
+        return Spot("inside", last.normalised, symlink)
+    known = any(not place.inside and place.problem is None for place in places)
+    return Spot("outside" if known else "unknown", last.normalised, symlink)
+
+
+def _targets(found: Found, before: list[str], workspace: Workspace) -> list[str]:
+    operands = [word for word in found.words[1:] if word.text not in {"-L", "-P", "-e", "-@", "--"}]
+    target = operands[0] if len(operands) == 1 and found.name in {"cd", "chdir"} else None
+    if target is None or target.literal is None or target.glob or target.tilde or target.text.startswith("-"):
+        return []
+    reached: list[str] = []
+    for directory in before or (["/"] if target.text.startswith("/") else []):
+        joined = os.path.join(directory, target.text)  # noqa: PTH118 - a Path would fold what is to be seen
+        place = workspace.locate(joined)
+        if place.normalised is None:
+            return []
+        # `cd` folds `..` by text, `cd -P` and other shells do not.
+        reached = _merged(reached, [os.path.normpath(joined), place.normalised])
+    return reached
+
+
+def _merged(some: list[str], others: list[str]) -> list[str]:
+    return list(dict.fromkeys([*some, *others]))
+
+
+def _outwards(scope: Scope | None) -> list[Scope]:
+    around: list[Scope] = []
+    while scope is not None:
+        around.append(scope)
+        scope = scope.parent
+    return around
