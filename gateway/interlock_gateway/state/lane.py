@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from interlock_gateway.pipeline.ports import StateOverloadedError, StateUnavailableError
 from interlock_gateway.state.batch import Failed, Outcome, Work
 from interlock_gateway.state.database import Database
+from interlock_gateway.state.patience import Patience
 from interlock_gateway.state.transaction import DatabaseFailedError, Link
 
 T = TypeVar("T")
@@ -26,7 +27,7 @@ class _Job:
 
 
 class Lane:
-    """Runs submitted functions in its own thread, each batch by `run_batch`, and answers on the event loop.
+    """Runs submitted functions in its own thread, each batch by `run_batch`, and answers on the running event loop.
 
     `capacity` bounds what waits. After a failure `healthy` is false until a batch succeeds that also runs `probe`,
     which is tried every `probe_every_s` seconds; a lane without a probe waits for the next submission.
@@ -49,14 +50,11 @@ class Lane:
         self._probe_every_s = probe_every_s
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._link: Link | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = asyncio.get_running_loop()
+        self._patience = Patience(self._loop)
         self._stopping = False
         self.healthy = True
         self._thread = threading.Thread(target=self._main, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; answers go to the running event loop."""
-        self._loop = asyncio.get_running_loop()
         self._thread.start()
 
     def submit(self, work: Work[T]) -> "asyncio.Future[T]":
@@ -64,17 +62,18 @@ class Lane:
 
         Cancelling the future does not withdraw the work. Raises `StateOverloadedError` and `StateUnavailableError`.
         """
-        if self._loop is None or self._stopping:
+        if self._stopping:
             raise StateUnavailableError("the state store is closed")
         if self._queue.qsize() >= self._capacity:
             raise StateOverloadedError("too much is waiting for the state store")
         future: asyncio.Future[T] = self._loop.create_future()
         self._queue.put(_Job(work, future))
+        self._patience.asked()
         return future
 
     async def close(self) -> None:
         """Finish what was submitted, then end the thread and its connection."""
-        if self._loop is None or self._stopping:
+        if self._stopping:
             return
         self._stopping = True
         self._queue.put(None)
@@ -130,23 +129,22 @@ class Lane:
                 link.close()
 
     def _answer(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
-        assert self._loop is not None
         # A closed loop has nobody left who waits.
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(_settle, jobs, outcomes)
+            self._loop.call_soon_threadsafe(self._settle, jobs, outcomes)
+
+    def _settle(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
+        self._patience.answered(len(jobs))
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            if job.future.done():
+                continue
+            if isinstance(outcome, Failed):
+                job.future.set_exception(outcome.error)
+            else:
+                job.future.set_result(outcome.value)
 
 
 def _unavailable(cause: Exception) -> StateUnavailableError:
-    error = StateUnavailableError(f"the state store is not available: {cause}")
+    error = StateUnavailableError("the state store is not available")
     error.__cause__ = cause
     return error
-
-
-def _settle(jobs: list[_Job], outcomes: list[Outcome]) -> None:
-    for job, outcome in zip(jobs, outcomes, strict=True):
-        if job.future.done():
-            continue
-        if isinstance(outcome, Failed):
-            job.future.set_exception(outcome.error)
-        else:
-            job.future.set_result(outcome.value)

@@ -19,7 +19,7 @@ def ensure_current(database: Database) -> None:
             if _revision(connection) != HEAD:
                 _upgrade(database, connection)
     except (OSError, DBAPIError, database.failures) as error:
-        raise StateUnavailableError(f"the state database cannot be opened: {error}") from error
+        raise StateUnavailableError("the state database cannot be opened") from error
 
 
 def _revision(connection: Connection) -> str | None:

@@ -113,10 +113,10 @@ def _replace(link: Link, old_id: str, new: PendingAction) -> PendingAction:
     old = _existing(link, old_id)
     if old.session_id != new.session_id:
         raise StateConflictError("an action is replaced within its session")
-    if old.state is PendingState.APPLYING:
+    if old.state is not PendingState.PENDING:
+        # One that is being applied goes back first; any other cannot.
         PENDING_MACHINE.step(old.state, PendingState.PENDING)
-    else:
-        PENDING_MACHINE.step(old.state, PendingState.DISCARDED)
+    PENDING_MACHINE.step(PendingState.PENDING, PendingState.DISCARDED)
     _swap(link, old, PendingState.DISCARDED, new.created_at, "replaced by a fresh preview")
     return _insert(link, replace(new, sequence=old.sequence))
 

@@ -68,8 +68,6 @@ class SqlStateStore:
         writer = Lane(
             "state-write", database, write_together, capacity=capacity, probe=probe, probe_every_s=probe_every_s
         )
-        reader.start()
-        writer.start()
         return cls(reader, writer, replica_id)
 
     @property

@@ -119,7 +119,7 @@ class Link:
         try:
             self._cursor.execute(compiled.sql, compiled.bind(values))
         except self._database.conflicts as error:
-            raise StateConflictError(str(error)) from error
+            raise StateConflictError("an id is taken, or the session it is for is not there") from error
         except self._database.own_faults:
             raise
         except self._database.failures as error:
