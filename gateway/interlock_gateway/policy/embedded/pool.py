@@ -69,12 +69,18 @@ class WorkerPool:
     async def start(self) -> None:
         """Start every worker. Raises `PolicyUnavailableError` when one cannot be started or loaded."""
         self._loop = asyncio.get_running_loop()
+        starting = (self._start_worker() for _ in range(self._settings.workers))
         try:
-            started = await asyncio.gather(*(self._start_worker() for _ in range(self._settings.workers)))
+            # All are waited for, also when one has failed: each must be known before it can be ended.
+            started = await asyncio.gather(*starting, return_exceptions=True)
         except BaseException:
             await self.close()
             raise
-        self._workers.extend(started)
+        for outcome in started:
+            if isinstance(outcome, BaseException):
+                await self.close()
+                raise outcome
+            self._workers.append(outcome)
 
     def submit(self, document: bytes) -> asyncio.Future[tuple[Reply, bytes]]:
         """Evaluate `document`; the future gives the worker's reply or raises `DecisionError`."""

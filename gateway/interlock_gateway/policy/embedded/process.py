@@ -17,6 +17,8 @@ from interlock_gateway.policy.embedded.wire import LENGTH_BYTES, Reply, frame
 
 WORKER_SCRIPT = Path(__file__).with_name("worker.py")
 REAP_EVERY_S = 0.01
+# The engine's allocator reserves 1 GiB of address space when it starts, and what is reserved no limit can take back.
+ALLOCATOR_RESERVE_KIB = "8192"
 
 
 @dataclass(eq=False, slots=True)
@@ -66,9 +68,9 @@ def spawn(limits: WorkerLimits) -> tuple[subprocess.Popen[bytes], socket.socket]
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            # A policy can read the environment through the engine, so there is none; and an interrupt from the
-            # terminal is the gateway's to handle.
-            env={},
+            # A policy could read the environment through the engine, so nothing of the gateway's is in it; and an
+            # interrupt from the terminal is the gateway's to handle.
+            env={"MIMALLOC_ARENA_RESERVE": ALLOCATOR_RESERVE_KIB},
             cwd="/",
             start_new_session=True,
         )
