@@ -13,6 +13,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
+from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.pipeline.ports import StoredFormatError
 
 T = TypeVar("T")
@@ -78,8 +79,7 @@ _BYTES = _Shape(lambda value: b64encode(value).decode("ascii"), lambda value: b6
 
 @cache
 def _shape_of(hint: Any) -> _Shape:
-    # `JsonValue` refers to itself, and so stands in a field as the text of its alias.
-    if isinstance(hint, str) or hint in {str, int, float, bool}:
+    if hint == JsonValue or hint in {str, int, float, bool}:
         return _AS_IT_IS
     if hint is bytes:
         return _BYTES
