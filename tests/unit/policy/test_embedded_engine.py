@@ -265,7 +265,7 @@ async def test_calls_that_find_no_worker_in_time_are_denied() -> None:
 @pytest.mark.req("ENG-5")
 async def test_a_policy_sees_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTERLOCK_SECRET_OF_A_TEST", "1")
-    curious = bundle('package interlock\n\ndecision := {"verdict": "allow", "env": opa.runtime()["env"]}\n')
+    curious = bundle('package interlock\n\ndecision := {"verdict": "allow", "seen": opa.runtime()}\n')
     async with running(curious) as engine:
         answer = await engine.evaluate(b"{}")
         assert b"INTERLOCK_SECRET_OF_A_TEST" not in answer
