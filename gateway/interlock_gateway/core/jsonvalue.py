@@ -3,6 +3,6 @@
 from collections.abc import Mapping
 from typing import TypeAlias
 
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+JsonValue: TypeAlias = bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"] | None
 JsonObject: TypeAlias = dict[str, JsonValue]
 FrozenJsonObject: TypeAlias = Mapping[str, JsonValue]

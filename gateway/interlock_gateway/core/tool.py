@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 
+UNKNOWN_TOOL = "unknown"
+"""What counters and metrics call a tool that does not exist: they never hold what a client made up."""
+
 
 class Effect(StrEnum):
     """What a tool's metadata says it does (TOOL-2)."""

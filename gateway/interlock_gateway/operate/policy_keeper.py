@@ -1,4 +1,4 @@
-"""The policy in force: loaded, checked, swapped in one step; a bad one is refused and the last good one stays (LIFE-3)."""
+"""The policy in force: loaded, checked, swapped in one step; a bad one is refused, the last good one stays (LIFE-3)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -13,6 +13,7 @@ from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import WaitingEvent
 from interlock_gateway.core.pending import REMINDER, PendingAction
 from interlock_gateway.core.session import Principal
+from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.errors import AuditUnavailableError, RequestError, RequestFault
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher, stored_answer
 from interlock_gateway.pipeline.enforce import NO_HANDLER, NO_REFLECTION, Path
@@ -152,7 +153,7 @@ class CallPipeline:
             return await self.decided_and_run(run, self._enforced)
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
-        """Decide about `run`, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
+        """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
         refusal = await self._steps.decide(run)
         result = refusal if refusal is not None else await self._enforce(run, enforce)
         return await self.concluded(run, result)
@@ -191,14 +192,13 @@ class CallPipeline:
     async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
         """Count, record, remind: what every answer goes through on its way out (PIPE-12, PREV-10)."""
         live = run.live
-        if run.tool is not None:
-            kind = run.tool.classification
-            live.facts.count_call(
-                run.tool.name, destructive=kind.effect.value == "destructive", status=result.status.value
-            )
-            if result.status is CallStatus.COMPLETED:
-                live.facts.remember(run.tool.name, kind.effect.value, dict(run.request.labels))
-                live.facts.taints.update(run.obligations.taint)
+        kind = run.tool.classification if run.tool is not None else None
+        destructive = kind is not None and kind.effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED)
+        name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
+        live.facts.count_call(name, destructive=destructive, status=result.status.value)
+        if kind is not None and result.status is CallStatus.COMPLETED:
+            live.facts.remember(name, kind.effect.value, dict(run.request.labels))
+            live.facts.taints.update(run.obligations.taint)
         if result.status is CallStatus.DENIED and result.decision is not None:
             live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
         self._parts.sessions.touch(live)

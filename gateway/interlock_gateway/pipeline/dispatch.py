@@ -104,8 +104,6 @@ class Dispatcher:
             decision=run.decision,
             classification=run.known_tool.classification,
             is_error=outcome.is_error,
-            undo=outcome.undo,
-            details=outcome.details or {},
         )
 
     def gateway_error(self, run: CallRun, code: GatewayErrorCode, message: str) -> CallResult:
@@ -162,7 +160,8 @@ class _Journaled:
         done = await self._send()
         undo = await self._dispatcher.undo_for(self._run, done.outcome) if done.outcome else None
         result = await self._dispatcher.result_of(self._run, done)
-        result = replace(result, undo=undo)
+        if undo is not None and result.undo is None:
+            result = replace(result, undo=undo)
         if done.outcome is not None:
             result = await keep_pushed(self._parts, self._run, done.outcome, result)
         await self._finish(result, *_states_of(result), undo)

@@ -80,6 +80,9 @@ class Resolver:
         top = await self._parts.store.pending.top_pending(run.session_id, self._parts.clock.now())
         if top is None:
             return await self._nothing_queued(run, arguments)
+        return await self._resolve_top(run, top, arguments)
+
+    async def _resolve_top(self, run: CallRun, top: PendingAction, arguments: ResolveArguments) -> CallResult:
         if arguments.pending_id and arguments.pending_id != top.pending_id:
             text = (
                 f"{arguments.pending_id} is not the top pending action. The top is {top.pending_id}: {top.label}. "

@@ -44,6 +44,7 @@ class CallRun:
     request_digest: str = ""
     document: Document = EMPTY
     sent: Document = EMPTY
+    policy_input: bytes = b""
     facts: JsonObject = field(default_factory=lambda: NO_FACTS)
     digest: str = ""
     decision: Decision | None = None

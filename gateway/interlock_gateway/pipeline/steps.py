@@ -88,13 +88,14 @@ class Steps:
             confidence_field=settings.confidence_field,
             time=run.received_at,
         )
-        return policy_input(
+        run.policy_input = policy_input(
             principal=self._principal(run),
             session=run.live.policy_json(run.received_at, settings.pending_mode),
             call=call_json(facts),
             tool=run.known_tool.policy_json,
             gateway=self._gateway(),
         )
+        return run.policy_input
 
     def _gateway(self) -> str:
         engine = self._parts.engine

@@ -1,7 +1,7 @@
 """The registry: who provides which tool, under which names, right now (TOOL-3, TOOL-4, TOOL-5)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from interlock_gateway.config import ToolOverride
 from interlock_gateway.core.clock import Clock
@@ -115,9 +115,7 @@ class ToolRegistry:
         pin = make_pin(provider, registered.declared, registered.sha256, self._clock.now(), by)
         await self._keep(pin)
         state = PinState.PINNED if owner.confirmed else PinState.UNCONFIRMED
-        owner.tools[tool] = self._registered(
-            provider, owner, registered.declared, PinCheck(pin.sha256, state, pinned_sha256=pin.sha256)
-        )
+        owner.tools[tool] = self._registered(provider, owner, registered.declared, _accepted(pin.sha256, state))
         self._rebuild()
         return owner.tools[tool]
 
@@ -131,7 +129,7 @@ class ToolRegistry:
         for name, tool in tuple(owner.tools.items()):
             await self._keep(make_pin(provider, tool.declared, tool.sha256, self._clock.now(), by))
             owner.tools[name] = self._registered(
-                provider, owner, tool.declared, PinCheck(tool.sha256, PinState.PINNED, pinned_sha256=tool.sha256)
+                provider, owner, tool.declared, _accepted(tool.sha256, PinState.PINNED)
             )
         self._rebuild()
         return tuple(owner.tools.values())
@@ -203,6 +201,5 @@ class ToolRegistry:
         self._confirmed.update(providers)
 
 
-def renamed(tool: ToolDefinition, name: str) -> ToolDefinition:
-    """The definition under another name, such as one prefixed by its server's."""
-    return replace(tool, name=name)
+def _accepted(sha256: str, state: PinState) -> PinCheck:
+    return PinCheck(sha256, state, pinned_sha256=sha256)

@@ -9,11 +9,9 @@ from prometheus_client.registry import Collector
 
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.decision import Verdict
-from interlock_gateway.core.tool import Effect
+from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.pipeline.run import CallRun
 
-UNKNOWN_TOOL = "unknown"
-"""The tool label of calls to tools that do not exist: a label never holds what a client made up."""
 MAX_RULES = 500
 """Distinct `rule` labels kept; further ones are counted as `other`."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import grpc
 import grpc.aio
@@ -15,7 +15,7 @@ from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.transport.grpc.errors import STATUS_KEY, as_request_error, status_details
 
 RequestT = TypeVar("RequestT", bound=Message)
-Context = grpc.aio.ServicerContext[Any, Any]
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def service_handler(service: str, rpcs: dict[str, Rpc], authenticator: Authentic
     return grpc.method_handlers_generic_handler(service, methods)
 
 
-def _method(path: str, rpc: Rpc, authenticator: Authenticator) -> grpc.RpcMethodHandler[Any, Any]:
+def _method(path: str, rpc: Rpc, authenticator: Authenticator) -> "grpc.RpcMethodHandler[Any, Any]":
     guard = _Guard(path, authenticator)
     if rpc.unary is not None:
         return grpc.unary_unary_rpc_method_handler(
