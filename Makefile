@@ -1,0 +1,90 @@
+# `make` says what there is. Everything runs from .venv, which `make setup` brings to what the lock files say.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+python := .venv/bin/python
+ready := .venv/.ready
+export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/.venv/bin:$(PATH)
+
+# What one run adds: make test ARGS="-k resolve", make lock ARGS=--upgrade
+ARGS ?=
+
+.PHONY: help
+help: ## Say what each target does.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: setup
+setup: $(ready) ## Make .venv with everything pinned; done again only when a lock file or pyproject.toml changes.
+
+$(ready): requirements-dev.lock pyproject.toml sdk/pyproject.toml tools/set_up.py
+	@echo "setting up .venv"
+	@interpreter=$$(tools/find_python) && "$$interpreter" tools/set_up.py
+	@touch $@
+
+.PHONY: demo
+demo: setup ## Show a gateway in front of an agent: start it, call tools, see what is let through and what is not.
+	@$(python) -m interlock_gateway.demo $(ARGS)
+
+.PHONY: test
+test: setup tools ## Run all tests; at the end it says what could not be tested on this machine, and why.
+	@$(python) -m pytest $(ARGS)
+
+.PHONY: tools
+tools: ## Put OPA, promtool and ripgrep into .tools/bin where they are missing and can be had.
+	@tools/install_tools
+
+.PHONY: check
+check: check-style check-types check-protos check-policies check-locks ## Check style, types, protos, policies and lock files, changing nothing.
+
+.PHONY: check-style
+check-style: setup
+	@ruff check .
+	@ruff format --check .
+
+.PHONY: check-types
+check-types: setup
+	@$(python) -m mypy
+	@$(python) -m mypy tools/set_up.py proto/generate.py
+
+.PHONY: check-protos
+check-protos: setup
+	@buf lint
+	@$(python) proto/generate.py --check
+
+.PHONY: check-policies
+check-policies: setup
+	@tools/check_policies
+
+.PHONY: check-locks
+check-locks: setup
+	@tools/lock --check
+
+.PHONY: format
+format: setup ## Put code and policies into their one form.
+	@ruff check --fix-only .
+	@ruff format .
+	@if command -v opa >/dev/null; then opa fmt --write policies; fi
+
+.PHONY: bench
+bench: setup ## Measure speed and size, side by side with a direct call and a bare proxy.
+	@$(python) benchmarks $(ARGS)
+
+.PHONY: requirements
+requirements: setup ## Print which requirement is claimed by which tests, and which by none.
+	@$(python) tests/house/requirement_claims.py
+
+.PHONY: protos
+protos: setup ## Write the Python stubs again after a proto has changed.
+	@$(python) proto/generate.py
+
+.PHONY: lock
+lock: setup ## Write the lock files again after a dependency has changed; ARGS=--upgrade takes the newest versions.
+	@tools/lock $(ARGS)
+
+.PHONY: clean
+clean: ## Remove everything that these targets made.
+	rm -rf .venv .tools .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
