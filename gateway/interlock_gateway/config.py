@@ -152,22 +152,39 @@ class ToolOverride(Section):
     """What the operator says about the tools whose names match a pattern; every field given wins (TOOL-3)."""
 
     concurrency_safe: bool | None = None
+    """Calls may run side by side with each other in one session."""
     read_only: bool | None = None
+    """It changes nothing."""
     destructive: bool | None = None
+    """It may destroy or overwrite; beats `read_only`."""
     open_world: bool | None = None
+    """It reaches people or systems outside."""
     permission_class: str | None = None
+    """The family of rules and facts: `bash`, `file`, `webfetch`, `sql`, `readonly`, `generic` or your own."""
     audit_operation: str | None = None
+    """`write`, `edit`, `read`, `execute`, `delete`, `invoke` or any other word, for receipts."""
     requires_checkpoint: bool | None = None
+    """A person approves every call."""
     requires_reverse_thinking: bool | None = None
+    """Every call needs a deliverable in which the agent challenges it."""
     dry_run: bool | None = None
+    """The provider can show what a call would do without doing it."""
     reversible: bool | None = None
+    """The effect can be taken back."""
     undo_method: UndoMethod | None = None
+    """How it would be undone: by a `tool`, or `manual`, by a person."""
     undo_tool: str | None = None
+    """The tool that undoes it, when `undo_method` is `tool`."""
     min_confidence: Annotated[int, Field(ge=0, le=100)] | None = None
+    """The least confidence an agent must state; 0 switches the gate off."""
     max_result_bytes: Annotated[int, Field(ge=1)] | None = None
+    """The most bytes of text returned; the whole is kept as an artifact."""
     max_result_lines: Annotated[int, Field(ge=1)] | None = None
+    """The most lines returned."""
     truncation: TruncationStrategy | None = None
+    """Which part of a large result is returned."""
     timeout_s: Seconds | None = None
+    """The longest a call may run."""
     facts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Which arguments hold a `path`, `command`, `url` or `sql`."""
 
@@ -200,6 +217,7 @@ class Config(Section):
     artifacts: ArtifactsConfig = ArtifactsConfig()
     metrics: MetricsConfig = MetricsConfig()
     providers: tuple[ProviderConfig, ...] = ()
+    """The processes that host tools."""
     tools: dict[str, ToolOverride] = Field(default_factory=dict)
     """Overrides by tool name or pattern (`*` and `?`), applied in the order written."""
     workspace_roots: tuple[str, ...] = ()
