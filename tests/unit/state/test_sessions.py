@@ -1,0 +1,65 @@
+import pytest
+from interlock_gateway.state.store import SqlStateStore
+from state_records import NOW, a_session
+
+
+async def test_a_session_comes_back_as_it_was_kept(store: SqlStateStore) -> None:
+    session = a_session(
+        "x", intent="tidy \ud800\x00 up", labels={"team": ["a", {"b": None}]}, tools=("t",), roots=("/w", "/v")
+    )
+
+    assert await store.sessions.ensure_session(session) == session
+    assert await store.sessions.get_session("x") == session
+
+
+async def test_a_session_that_was_never_opened_is_not_there(store: SqlStateStore) -> None:
+    assert await store.sessions.get_session("nobody") is None
+    assert await store.sessions.close_session("nobody", NOW) is None
+
+
+async def test_the_first_owner_of_a_session_stays_its_owner(store: SqlStateStore) -> None:
+    kept = await store.sessions.ensure_session(a_session("s", owner="mallory", intent="mine now"))
+
+    assert kept == a_session()
+    assert await store.sessions.get_session("s") == a_session()
+
+
+async def test_closing_a_session_twice_keeps_the_first_time(store: SqlStateStore) -> None:
+    await store.sessions.close_session("s", NOW + 1)
+    closed = await store.sessions.close_session("s", NOW + 2)
+
+    assert closed is not None
+    assert closed.closed_at == NOW + 1
+    assert not closed.is_open
+    assert await store.sessions.ensure_session(a_session()) == closed
+
+
+async def test_sessions_are_listed_by_age_page_by_page(store: SqlStateStore) -> None:
+    for name, opened_at in (("d", NOW + 2), ("b", NOW + 1), ("c", NOW + 1), ("a", NOW + 3)):
+        await store.sessions.ensure_session(a_session(name, opened_at=opened_at))
+
+    async def page(after: str | None) -> list[str]:
+        return [session.session_id for session in await store.sessions.list_sessions(2, after)]
+
+    assert await page(None) == ["s", "b"]
+    assert await page("b") == ["c", "d"]
+    assert await page("d") == ["a"]
+    assert await page("a") == []
+    assert await page("nobody") == []
+
+
+async def test_facts_are_kept_in_batches_and_the_last_ones_stay(store: SqlStateStore) -> None:
+    await store.sessions.save_session_facts({"s": b'{"calls":1}', "of no session": b"{}"})
+    await store.sessions.save_session_facts({"s": b'{"calls":2}'})
+
+    assert await store.sessions.load_session_facts("s") == b'{"calls":2}'
+    assert await store.sessions.load_session_facts("of no session") == b"{}"
+    assert await store.sessions.load_session_facts("other") is None
+
+
+@pytest.mark.req("STATE-1")
+async def test_what_was_kept_on_sqlite_is_there_after_a_restart(url: str) -> None:
+    async with await SqlStateStore.open(url, replica_id="r1") as first:
+        await first.sessions.ensure_session(a_session(intent="stay"))
+    async with await SqlStateStore.open(url, replica_id="r1") as second:
+        assert await second.sessions.get_session("s") == a_session(intent="stay")
