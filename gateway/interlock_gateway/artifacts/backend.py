@@ -88,27 +88,33 @@ class CloudBackend:
         self._store = store
 
     async def put(self, name: str, data: bytes) -> None:
+        """Write one object."""
         with _store_errors("written"):
             await self._store.put_async(name, data)
 
     async def put_stream(self, name: str, chunks: AsyncIterator[bytes]) -> None:
+        """Write one object from chunks."""
         with _store_errors("written"):
             await self._store.put_async(name, chunks)
 
     async def rename(self, source: str, target: str) -> None:
+        """Give an object another name."""
         with _store_errors("written"):
             await self._store.rename_async(source, target)
 
     async def read(self, name: str) -> bytes:
+        """The whole of a small object."""
         with _store_errors("read"):
             result = await self._store.get_async(name)
             return bytes(await result.bytes_async())
 
     async def size(self, name: str) -> int:
+        """An object's size in bytes."""
         with _store_errors("read"):
             return (await self._store.head_async(name))["size"]
 
     async def stream(self, name: str, start: int, end: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to `end`."""
         if end <= start:
             return
         with _store_errors("read"):
@@ -117,6 +123,7 @@ class CloudBackend:
                 yield bytes(chunk)
 
     async def delete(self, name: str) -> None:
+        """Remove an object."""
         try:
             with _store_errors("written"):
                 await self._store.delete_async(name)
@@ -124,6 +131,7 @@ class CloudBackend:
             return
 
     async def listing(self) -> AsyncIterator[StoredObject]:
+        """Every object."""
         with _store_errors("listed"):
             async for batch in self._store.list():
                 for item in batch:
@@ -144,13 +152,16 @@ class LocalBackend(CloudBackend):
         self._root = root
 
     async def read(self, name: str) -> bytes:
+        """The whole of a small object."""
         return b"".join([chunk async for chunk in self.stream(name, 0, await self.size(name))])
 
     async def size(self, name: str) -> int:
+        """An object's size in bytes."""
         with _store_errors("read"):
             return await asyncio.to_thread(self._size, name)
 
     async def stream(self, name: str, start: int, end: int) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to `end`."""
         with _store_errors("read"):
             descriptor = await asyncio.to_thread(self._open, name)
         try:

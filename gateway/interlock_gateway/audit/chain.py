@@ -41,7 +41,11 @@ class Chain:
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = _hold(directory / LOCK_NAME)
-            self._open(recover(directory, key.public))
+            try:
+                self._open(recover(directory, key.public))
+            except (OSError, AuditDamagedError):
+                os.close(self._lock)
+                raise
         except OSError as error:
             raise AuditDamagedError(f"the audit log cannot be opened: {error.strerror}") from error
 

@@ -44,8 +44,10 @@ class AuditLimits:
 
 @dataclass(slots=True)
 class AuditStats:
-    """Counts since the start. `retried` is how often a record was kept for another try; `unwritable` were not JSON and are
-    noted in the log in their place; `dropped` records found no room, or no end of an outage before the log was closed.
+    """Counts since the start.
+
+    `retried` is how often a record was kept for another try; `unwritable` were not JSON and are noted in the log in
+    their place; `dropped` records found no room, or no end of an outage before the log was closed.
     """
 
     written: int = 0
@@ -118,7 +120,7 @@ class AuditLog:
         self._enqueue(record, None)
 
     def offer(self, record: Record) -> bool:
-        """Hand over the receipt of a refusal, which needs no promise: it is kept while the log is down, if there is room.
+        """Hand over the receipt of a refusal, which needs no promise: kept while the log is down, if there is room.
 
         False, counted as dropped, when there is none.
         """

@@ -130,7 +130,7 @@ class _Cleaning:
         return self._resource(part) if isinstance(part, Resource) else part
 
     def raw(self, encoded: bytes) -> bytes:
-        """JSON text that passes through untouched, unless it holds a secret. What is not JSON is dropped, not passed."""
+        """JSON text that passes through untouched, unless it holds a secret; dropped when it is not JSON after all."""
         if not encoded or not self.redactor.may_hold_secret_in_json(encoded):
             return encoded
         try:

@@ -45,7 +45,7 @@ _NAME = rb"(?i)([a-z0-9_.-]*(?:%s))[0-9]{0,2}" + _SIGN + _VALUE
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """One shape. `anchor` is a cheap expression that matches wherever `pattern` could; `pattern` is looked for only then.
+    """One shape. Only where `anchor`, a cheap expression, matches at all is `pattern` looked for.
 
     The secret is what the last matching group of `pattern` holds, or the whole match without groups. With `named`, the
     first group is the name it was assigned to. `screen` may turn a match down, given the text, that name and the

@@ -39,7 +39,7 @@ def _ignore(_report: ProcessingReport) -> None:
 
 
 class ResultProcessor:
-    """Processes results under the gateway's defaults: the largest text, and the largest data or other part, in bytes."""
+    """Processes results under the gateway's defaults: the largest text, and the largest other part, in bytes."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Second looks at what a detector matched: is this value a secret, or a placeholder, a variable, a piece of code?
+"""Second looks at what a detector matched: a secret, or a placeholder, a variable, a piece of code.
 
 Every function takes the whole text, the name the value was assigned to (empty when it has none) and the value's bounds.
 """

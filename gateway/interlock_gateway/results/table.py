@@ -25,7 +25,7 @@ class _Rows:
 
 
 def summarize_table(text: bytes, max_bytes: int, max_rows: int) -> str | None:
-    """The summary, at most `max_bytes` long, with at most `max_rows` rows when that is not 0; `None` for no JSON array."""
+    """The summary in at most `max_bytes` and `max_rows` rows (0: no limit); `None` for no JSON array."""
     source = text[:_LONGEST_READ].decode("utf-8", "ignore")
     rows = _Rows(is_complete=len(text) <= _LONGEST_READ)
     try:
