@@ -45,6 +45,7 @@ def apply(override: Override, tree: JsonObject, origins: dict[SettingPath, Origi
     """
     here: JsonValue = tree
     for depth, part in enumerate(override.path[:-1]):
+        origins.setdefault(override.path[: depth + 1], Origin(override.name))
         shape = config_shape().at(override.path[: depth + 1])
         empty: JsonValue = [] if shape is not None and shape.kind is Kind.LIST else {}
         here = _inside(here, part, empty)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader.addresses import Address, TcpAddress, UnixAddress, parse_address
-from interlock_gateway.config_loader.problems import SettingPath
+from interlock_gateway.config_loader.problems import SettingPath, dotted
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -119,7 +119,7 @@ def _placeholders(config: Config) -> Found:
     for path, text in _templates(config):
         for name in _PLACEHOLDER.findall(text):
             if name != "state":
-                yield path, f"{path[0]}.{path[-1]} holds {{{name}}}; the only placeholder is {{state}}"
+                yield path, f"{dotted(path)} holds {{{name}}}; the only placeholder is {{state}}"
 
 
 def _templates(config: Config) -> Iterator[tuple[SettingPath, str]]:

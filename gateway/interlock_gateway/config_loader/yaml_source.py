@@ -9,6 +9,7 @@ from interlock_gateway.config_loader.problems import Origin, Problem, SettingPat
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
 MAX_DEPTH = 32
+_COLLECTIONS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -67,6 +68,9 @@ class _Reader:
         text = node.value if isinstance(node, yaml.ScalarNode) else None
         # A key's own line says more than that of the value, which may begin on the next one.
         self._source.origins.setdefault(path, Origin(self._place(node), text, self._is_file))
+        if isinstance(node, yaml.CollectionNode) and node.tag not in _COLLECTIONS:
+            self._problem(node, f"{node.tag} is not a kind of value that a configuration holds")
+            return None
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
