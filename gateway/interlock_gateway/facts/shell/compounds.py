@@ -18,6 +18,7 @@ _KEYWORD = re.compile("(?:" + "|".join(re.escape(word) for word in RESERVED) + "
 CASE_END = re.compile(rf";{JOINED};{JOINED}&|;{JOINED};|;{JOINED}&")
 _DOUBLE_PAREN = re.compile(rf"\({JOINED}\(")
 _NOT_ARITHMETIC = re.compile(r"[\w)\]}]\s+[\w.$~]|(?<![-+])[-+]\s*$|[*/%<>=&|^~?:,]\s*$")
+_TEST_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)+")
 _AFTER_TEST = frozenset({"", " ", "\t", "\n", ";", "&", "|", "(", ")", "<", ">"})
 
 
@@ -172,8 +173,13 @@ class CompoundReader(RedirectionReader):
     def _test(self) -> None:
         self.reading.bash_only = True
         while True:
-            self.blank_lines()
+            blanks = _TEST_BLANKS.match(self.text, self.pos)
+            self.pos = blanks.end() if blanks else self.pos
+            if blanks and "\n" in blanks[0] and self.pending:
+                raise self.error("a here-document that is announced before a test over several lines")
             char = self.text[self.pos : self.pos + 1]
+            if char == "#":
+                raise self.error("`#` in a test, which may be a comment or a pattern")
             if self.text.startswith("]]", self.pos) and self.text[self.pos + 2 : self.pos + 3] in _AFTER_TEST:
                 self.pos += 2
                 return

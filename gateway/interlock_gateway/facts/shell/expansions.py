@@ -15,6 +15,7 @@ _BLANKS = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
 _DOUBLE_PLAIN = re.compile(r'[^"\\$`]+')
 _HEREDOC_PLAIN = re.compile(r"[^\\$`]+")
 _UNTIL_PLAIN = re.compile(r"[^\\'\"$`<>\[\]{}]+")
+_BREAKS = re.compile(r"[ \t\n;&|<>()]")
 _ARITHMETIC_PLAIN = re.compile(r"[^$`()'\"\\]+")
 _BACKTICKS = re.compile(r"`([^`\\]*(?:\\.[^`\\]*)*)`", re.DOTALL)
 _ANSI = re.compile(r"([^'\\]*(?:\\.[^'\\]*)*)'", re.DOTALL)
@@ -220,7 +221,19 @@ class ExpansionReader(ABC):
         pattern = self.text[self.pos : self.pos + 1] in {"#", "%", "/", "^", ","}
         self.until("}", quoting, quotes=quoting is Quoting.BARE or (pattern and quoting is Quoting.DOUBLE))
 
-    def until(self, closer: str, quoting: Quoting, *, opens: str | None = None, quotes: bool | None = None) -> None:
+    def subscript(self) -> None:
+        """Read up to and past the `]` that closes. Blanks and operators are refused: to some shells they end a word."""
+        self.until("]", Quoting.BARE, opens="[", forbidden=_BREAKS)
+
+    def until(
+        self,
+        closer: str,
+        quoting: Quoting,
+        *,
+        opens: str | None = None,
+        quotes: bool | None = None,
+        forbidden: re.Pattern[str] | None = None,
+    ) -> None:
         """Read up to and past `closer`, through nested `opens`. Single quotes are read as quotes only if `quotes`.
 
         Where shells disagree on what a quote does, it is refused: the end would be a guess.
@@ -231,6 +244,8 @@ class ExpansionReader(ABC):
             match = _UNTIL_PLAIN.match(self.text, self.pos)
             self.pos = match.end() if match else self.pos
             char = self.text[self.pos : self.pos + 1]
+            if forbidden and forbidden.search((match[0] if match else "") + char):
+                raise self.error("an array subscript with blanks or operators in it")
             if not char:
                 raise self.error(f"{closer!r} is missing")
             if char == closer and not depth:

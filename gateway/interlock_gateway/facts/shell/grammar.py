@@ -13,6 +13,7 @@ from interlock_gateway.facts.shell.reading import (
 )
 
 _NOT_A_NAME = frozenset(RESERVED) - {"in", "time", "coproc"}
+_BEFORE_A_COMMAND = frozenset({"time", "coproc", "-p", "--"})
 _TIME_OPTIONS = re.compile(rf"time(?:(?:[ \t]|\\\n)+(?:-p|--){WORD_END}){{0,2}}")
 _COPROC_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=[ \t\n])")
 _SEPARATOR = re.compile(rf"&(?!{JOINED}[&>])|;(?!{JOINED}[;&])")
@@ -159,7 +160,7 @@ class ScriptReader(CompoundReader):
             self.empty_parenthesis()
             self.function_body(command.words.pop())
             return False
-        word = self.word(assignable=not command.words)
+        word = self.word(assignable=all(word.source in _BEFORE_A_COMMAND for word in command.words))
         if not word.source:
             return False
         if word.name is not None:

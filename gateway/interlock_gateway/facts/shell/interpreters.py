@@ -64,7 +64,7 @@ def shell(words: list[Word]) -> Effects:
         letters += "" if long or text.startswith("+") else text
     operands = words[index:]
     if "c" in letters:
-        ran = (Run(script=operands[0].text),) if operands else ()
+        ran = (Run(script=operands[0].script),) if operands else ()
         return Effects(ran, Interpretation("shell", "argument", code=index)) if operands else NOTHING
     return Effects(interprets=_from(operands if "s" not in letters else [], "shell"))
 

@@ -140,7 +140,7 @@ def _flock(words: list[Word]) -> Effects:
     runs: tuple[Run, ...] = () if parsed.known else (UNKNOWN,)
     rest = parsed.operands[1:]
     if rest and rest[0].text in {"-c", "--command"}:
-        return Effects((*(Run(script=word.text) for word in rest[1:2]), *runs))
+        return Effects((*(Run(script=word.script) for word in rest[1:2]), *runs))
     return Effects((Run(tuple(rest)), *runs)) if rest else Effects(runs)
 
 
@@ -149,7 +149,7 @@ def _script(words: list[Word]) -> Effects:
     runs: tuple[Run, ...] = () if parsed.known else (UNKNOWN,)
     given = [word for option, word in parsed.given.items() if option in {"c", "command"} and word]
     if given:
-        return Effects((*(Run(script=word.text) for word in given), *runs))
+        return Effects((*(Run(script=word.script) for word in given), *runs))
     if parsed.operands[1:]:
         return Effects((Run(tuple(parsed.operands[1:])), *runs))
     return Effects(runs, Interpretation("shell", "stdin"))
@@ -158,7 +158,7 @@ def _script(words: list[Word]) -> Effects:
 def _trap(words: list[Word]) -> Effects:
     operands = parse(words[1:], Options("lp")).operands
     runs = operands[:1] if operands and operands[0].text != "-" else []
-    return Effects(tuple(Run(script=word.text, moved=True) for word in runs))
+    return Effects(tuple(Run(script=word.script, moved=True) for word in runs))
 
 
 def _alias(words: list[Word]) -> Effects:
@@ -195,7 +195,7 @@ def option_scripts(name: str, words: list[Word]) -> tuple[Run, ...]:
         elif option in options and equals:
             runs.append(Run(script=value))
         elif option in options:
-            runs += [Run(script=following.text) for following in words[index + 1 : index + 2]]
+            runs += [Run(script=following.script) for following in words[index + 1 : index + 2]]
     return tuple(runs)
 
 

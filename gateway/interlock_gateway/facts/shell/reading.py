@@ -40,6 +40,11 @@ class Word:
         """The value, or None when it is only known at run time."""
         return None if HOLE in self.text else self.text
 
+    @property
+    def script(self) -> str:
+        """The text as a script that something else reads, with a hole for what file name expansion may bring in."""
+        return self.text + HOLE if self.glob else self.text
+
 
 @dataclass(slots=True)
 class Redirection:

@@ -41,7 +41,7 @@ def _wrapped(wrapper: Wrapper, parsed: Parsed) -> Effects:
         return Effects()
     moved = wrapper.moves is None or any(option in parsed.given for option in wrapper.moves)
     scripts = [word for option, word in parsed.given.items() if option in wrapper.script and word]
-    runs = [Run(script=word.text, moved=moved) for word in scripts]
+    runs = [Run(script=word.script, moved=moved) for word in scripts]
     operands = parsed.operands[wrapper.skip :]
     if wrapper.skip == _USER_ONLY and len(parsed.operands) > 1:
         runs.append(UNKNOWN)
@@ -67,5 +67,5 @@ def _tail(
     if wrapper.tail is Tail.COMMAND or direct:
         return [Run(tuple(operands), assignments=assigned, moved=moved)]
     if wrapper.tail is Tail.EACH:
-        return [Run(script=word.text, moved=moved) for word in operands]
-    return [Run(script=" ".join(word.text for word in operands), moved=moved)]
+        return [Run(script=word.script, moved=moved) for word in operands]
+    return [Run(script=" ".join(word.script for word in operands), moved=moved)]

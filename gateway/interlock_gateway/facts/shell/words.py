@@ -86,7 +86,7 @@ class WordReader(ExpansionReader):
             return None
         self.reading.bash_only = True
         self.pos = match.end()
-        self.until("]", Quoting.BARE, opens="[")
+        self.subscript()
         assigns = _ASSIGNS.match(self.text, self.pos)
         if not assigns:
             parts.pieces.append(HOLE)
@@ -152,7 +152,7 @@ class WordReader(ExpansionReader):
                 return True
             if self.text.startswith("[", self.pos):
                 self.pos += 1
-                self.until("]", Quoting.BARE, opens="[")
+                self.subscript()
             elif not self.word().source:
                 raise self.unexpected()
 

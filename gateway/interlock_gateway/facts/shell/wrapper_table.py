@@ -24,7 +24,8 @@ class Wrapper:
 
     `script` are options whose value a shell reads; `moves` are options that change the directory, root or machine, or
     None when the program always does; `starts_shell` are options with which it starts a shell when no operands are
-    left, or None when it always does. `assigns` says that NAME=VALUE operands come first. `direct` turns JOINED into COMMAND.
+    left, or None when it always does. `assigns` says that NAME=VALUE operands come first; `direct` are options that
+    turn JOINED into COMMAND.
     """
 
     options: Options = _NO_OPTIONS
@@ -86,7 +87,7 @@ WRAPPERS = {
     "chroot": Wrapper(Options("", "ugG", "", "skip-chdir", "userspec groups"), 1, moves=None, starts_shell=None),
     "chrt": Wrapper(Options("abdfiomrRv", "TPD"), 1),
     "command": Wrapper(Options("pvV"), stops=("v", "V")),
-    "coproc": _PLAIN,
+    "coproc": Wrapper(assigns=True),
     "dbus-run-session": _PLAIN,
     "doas": Wrapper(Options("Lns", "aCu"), stops=("L", "C"), starts_shell=("s",)),
     "dumb-init": Wrapper(Options("cv", "r", "", "single-child verbose", "rewrite")),
