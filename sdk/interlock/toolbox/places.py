@@ -25,11 +25,13 @@ def locate(path: str, *, workdir: str, roots: Sequence[str]) -> Place:
 
 
 def shown(place: Place, *, workdir: str, roots: Sequence[str]) -> str:
-    """A path that leads to the place again: relative when it lies in the working directory, absolute otherwise.
-
-    Bytes that are no UTF-8 are shown as escapes, so that the name can be shown at all.
-    """
+    """A path that leads to the place again: relative when it lies in the working directory, absolute otherwise."""
     whole = PurePosixPath(place.path)
     start = workdir or roots[0]
     text = str(whole.relative_to(start)) if whole.is_relative_to(start) else str(whole)
-    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return readable(text)
+
+
+def readable(name: str) -> str:
+    """A name of the file system as text that can be shown: bytes in it that are no UTF-8 become escapes."""
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -1,0 +1,48 @@
+"""`python -m interlock.toolbox --root DIR --listen unix:/path`: serve the toolbox."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from interlock.toolbox.server import KEEP_DAYS, default_state_dir, serve_toolbox
+
+TOKEN_VARIABLE = "INTERLOCK_TOOLBOX_TOKEN"  # noqa: S105 -- the variable's name
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(
+        prog="python -m interlock.toolbox",
+        description="Serve the tools that ship with Interlock: read, write, edit, delete, bash, glob, grep, list.",
+        epilog=f"A bearer token that callers have to send is taken from {TOKEN_VARIABLE}.",
+    )
+    made.add_argument("--root", type=Path, action="append", required=True, help="a directory to serve; may be repeated")
+    made.add_argument("--listen", help="unix:/path or host:port; a socket in the state directory when left out")
+    made.add_argument("--state-dir", type=Path, help="where undo keeps what it needs, outside the roots")
+    made.add_argument("--keep-env", action="append", default=[], help="a variable that commands get too")
+    made.add_argument("--keep-days", type=float, default=KEEP_DAYS, help="how long changes can be undone")
+    return made
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve; 0 after a signal, 2 when it cannot be done as asked."""
+    asked = parser().parse_args(arguments)
+    state_dir = asked.state_dir or default_state_dir(os.environ)
+    try:
+        serve_toolbox(
+            asked.root,
+            asked.listen or f"unix:{state_dir / 'toolbox.sock'}",
+            state_dir,
+            os.environ.get(TOKEN_VARIABLE) or None,
+            keep_environment=asked.keep_env,
+            keep_days=asked.keep_days,
+        )
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 -- it is a command
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
