@@ -61,7 +61,7 @@ async def test_of_many_that_start_the_same_undo_one_succeeds(store: SqlStateStor
     assert sum(isinstance(outcome, UnknownTransitionError) for outcome in moved) == 9
 
 
-@pytest.mark.parametrize("target", [state for state in OperationState if state not in {OperationState.UNDOING}])
+@pytest.mark.parametrize("target", [state for state in OperationState if state is not OperationState.UNDOING])
 async def test_a_done_operation_goes_nowhere_else(store: SqlStateStore, target: OperationState) -> None:
     assert OperationState.DONE not in OPERATION_MACHINE.sources_of(target)
     await done(store)

@@ -82,10 +82,10 @@ def _calls() -> None:
         sa.Column("intent", sa.LargeBinary, nullable=False),
         sa.Column("outcome", sa.LargeBinary),
         sa.PrimaryKeyConstraint("sequence", name="pk_operations"),
-        sa.UniqueConstraint("operation_id", name="uq_operations_operation_id"),
         sa.ForeignKeyConstraint(
             ["session_id", "call_id"], ["calls.session_id", "calls.call_id"], name="fk_operations_calls"
         ),
+        sa.UniqueConstraint("operation_id", name="uq_operations_operation_id"),
         sqlite_autoincrement=True,
     )
     op.create_index("ix_operations_session_id_sequence", "operations", ["session_id", "sequence"])
