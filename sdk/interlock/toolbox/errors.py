@@ -5,6 +5,7 @@
     ├── MissingError          there is nothing at the path
     ├── AlreadyThereError     there is something at the path, and nothing may be replaced
     ├── WrongKindError        a directory where a file is needed, or the other way round, or something special
+    │   └── RootError         a root itself, which is not moved or removed
     ├── TooLargeError         more than this operation takes in one piece
     ├── ChangedError          it is not what the caller expects to be there
     ├── RefusedError          the operating system does not permit it
@@ -48,6 +49,13 @@ class WrongKindError(OperationError):
 
     def __init__(self, path: str, need: str) -> None:
         super().__init__(f"{path} is not {need}")
+
+
+class RootError(WrongKindError):
+    """A root itself, or a place named by `..`: nothing that can be moved or removed."""
+
+    def __init__(self, path: str) -> None:
+        OperationError.__init__(self, f"{path} cannot be moved or removed by that name")
 
 
 class TooLargeError(OperationError):

@@ -16,6 +16,7 @@ from interlock.toolbox.errors import (
     AlreadyThereError,
     ChangedError,
     MissingError,
+    RootError,
     TooLargeError,
     WrongKindError,
     os_errors_of,
@@ -202,17 +203,12 @@ class LocalFiles:
     def trash(self, tree: Tree, slot: str) -> None:
         """Move a tree into the vault."""
         with self._turn, self._found(tree.place, follow_any=False) as found, self._vault.new_slot(slot) as slot_fd:
+            wanted = _lstat(found)
             if _tree(found, 0).token != tree.token:
                 raise ChangedError(str(tree.place))
-            before = _lstat(found)
-            local_tree.move_tree(found.name, self._vault.ITEM, source_fd=found.directory.fd, target_fd=slot_fd)
-            self._give_back_if_swapped(before, found, slot_fd)
-
-    def _give_back_if_swapped(self, before: os.stat_result, found: Found[OpenDirectory], slot_fd: int) -> None:
-        moved = os.lstat(self._vault.ITEM, dir_fd=slot_fd)
-        if moved.st_dev == before.st_dev and moved.st_ino != before.st_ino:
-            local_tree.move_tree(self._vault.ITEM, found.name, source_fd=slot_fd, target_fd=found.directory.fd)
-            raise ChangedError(str(found.place))
+            local_tree.move_tree(
+                found.name, self._vault.ITEM, source_fd=found.directory.fd, target_fd=slot_fd, wanted=wanted
+            )
 
     def untrash(self, slot: str, place: Place) -> None:
         """Move a tree back from the vault."""
@@ -267,7 +263,7 @@ def _entry(name: str, found: os.stat_result) -> Entry:
 def _refuse_roots(*places: Found[OpenDirectory]) -> None:
     for found in places:
         if found.name == SELF:
-            raise WrongKindError(str(found.place), "something that can be moved or removed by this name")
+            raise RootError(str(found.place))
 
 
 def _open_regular(found: Found[OpenDirectory]) -> BinaryIO:

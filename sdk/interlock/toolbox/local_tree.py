@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 
-from interlock.toolbox.errors import WrongKindError
+from interlock.toolbox.errors import ChangedError, WrongKindError
 
 MAX_DEPTH = 200
 HIDDEN_PREFIX = ".interlock-"
@@ -172,25 +172,35 @@ def remove_tree(name: str, *, dir_fd: int) -> None:
     os.rmdir(name, dir_fd=dir_fd)
 
 
-def move_tree(source: str, target: str, *, source_fd: int, target_fd: int) -> None:
+def move_tree(
+    source: str, target: str, *, source_fd: int, target_fd: int, wanted: os.stat_result | None = None
+) -> None:
     """Move one entry to a free name elsewhere, also to another file system, all or nothing.
 
-    Raises FileExistsError when the name is not free. Across file systems the source is first taken out of everyone's
-    way under a hidden name, so that nobody changes it while it is copied; if copying fails it gets its name back.
+    Raises FileExistsError when the name is not free, ChangedError when another file than `wanted` has the source's name
+    by now. Across file systems the source is first taken out of everyone's way under a hidden name, so that nobody
+    changes it while it is copied; if copying fails it gets its name back.
     """
     try:
-        rename_to_free_name(source, target, source_fd=source_fd, target_fd=target_fd)
+        _rename_wanted(source, target, source_fd, target_fd, wanted)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        _move_by_copying(source, target, source_fd, target_fd)
+        _move_by_copying(source, target, source_fd, target_fd, wanted)
     sync_directory(target_fd)
     sync_directory(source_fd)
 
 
-def _move_by_copying(source: str, target: str, source_fd: int, target_fd: int) -> None:
+def _rename_wanted(source: str, target: str, source_fd: int, target_fd: int, wanted: os.stat_result | None) -> None:
+    rename_to_free_name(source, target, source_fd=source_fd, target_fd=target_fd)
+    if wanted is not None and os.lstat(target, dir_fd=target_fd).st_ino != wanted.st_ino:
+        rename_to_free_name(target, source, source_fd=target_fd, target_fd=source_fd)
+        raise ChangedError(source)
+
+
+def _move_by_copying(source: str, target: str, source_fd: int, target_fd: int, wanted: os.stat_result | None) -> None:
     hidden, staged = hidden_name(), hidden_name()
-    rename_to_free_name(source, hidden, source_fd=source_fd, target_fd=source_fd)
+    _rename_wanted(source, hidden, source_fd, source_fd, wanted)
     try:
         copy_tree(hidden, staged, source_fd=source_fd, target_fd=target_fd)
         rename_to_free_name(staged, target, source_fd=target_fd, target_fd=target_fd)

@@ -18,6 +18,7 @@ from interlock.toolbox.errors import (
     AlreadyThereError,
     ChangedError,
     MissingError,
+    RootError,
     StorageError,
     TooLargeError,
     WrongKindError,
@@ -250,7 +251,7 @@ def _entry(name: str, node: Node) -> Entry:
 
 def _refuse_root(found: Found[MemoryDirectory]) -> None:
     if found.name == SELF:
-        raise WrongKindError(str(found.place), "something that can be moved or removed by this name")
+        raise RootError(str(found.place))
 
 
 def _file(found: Found[MemoryDirectory]) -> Node:
