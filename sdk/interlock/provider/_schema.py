@@ -248,8 +248,9 @@ def _choice(values: list[Any], build: Callable[[Any], Any]) -> Shape:
 
     def read(value: Any, where: str) -> Any:
         for one in values:
-            if type(one) is type(value) and one == value:
-                return build(value)
+            # JSON knows one kind of number, and true is not 1.
+            if one == value and isinstance(one, bool) == isinstance(value, bool):
+                return build(one)
         raise BadArguments(f"{where} must be one of {', '.join(map(repr, values))}, not {value!r:.40}")
 
     return Shape(schema, read)

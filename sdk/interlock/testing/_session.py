@@ -122,11 +122,15 @@ class FakeSession:
 
     def settle(self, call_id: str, patience: float) -> call_pb2.CallResult | None:
         """The outcome of a call, waiting for it; None when it is still open, KeyError when it was never seen."""
+        waiting = self.waiting.get(call_id)
+        if waiting is not None:
+            self.lock.wait_for(lambda: waiting.decision != "wait", patience)
         if call_id in self.settled:
             return self.settled[call_id][1]
         asked = self.waiting[call_id].call
-        result = self._decided(asked, json.loads(asked.input or b"{}"), patience)
-        return None if result is None else self._done(asked, json.loads(asked.input or b"{}"), result)
+        given = json.loads(asked.input or b"{}")
+        result = self._decided(asked, given, 0.0)
+        return None if result is None else self._done(asked, given, result)
 
     def _script_for(self, asked: call_pb2.ToolCall) -> Answer:
         if asked.call_id in self.waiting:
@@ -215,8 +219,12 @@ class FakeSession:
             if asked.checkpoint_mode == checkpoint_pb2.CHECKPOINT_MODE_DETACH:
                 return self._awaiting(asked)
         decided = self._decided(asked, given, patience)
-        if decided is None:
-            return _denied(asked.call_id, "the checkpoint was withdrawn: nobody decided in time", "withdrawn")
+        if decided is None:  # with WAIT the checkpoint goes with the call that held it (CHK-4)
+            self.decide(asked.call_id, "deny", "the checkpoint was withdrawn: nobody decided in time")
+            self.settle(asked.call_id, 0.0)
+            raise RpcFailed(
+                RpcFailure(grpc.StatusCode.DEADLINE_EXCEEDED, "DEADLINE_EXCEEDED", "nobody decided in time")
+            )
         return decided
 
     def _awaiting(self, asked: call_pb2.ToolCall) -> call_pb2.CallResult:
