@@ -50,6 +50,7 @@ from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.directory import Directory
+from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, Trust
 from interlock_gateway.results.answers import ProcessedAnswers
 from interlock_gateway.results.process import ResultProcessor
@@ -128,6 +129,18 @@ class Gateway:
             audit_backlog=rooms.audit.backlog,
             audit_lost=stats.dropped,
         )
+
+    async def providers_settled(self, timeout_s: float) -> None:
+        """Wait until every provider has described itself once, at most `timeout_s` seconds."""
+        await self._rooms.directory.settled(timeout_s)
+
+    def idle(self) -> bool:
+        """Whether no call is in flight, and nothing is left to be journaled of those that were."""
+        return self._rooms.pipeline.in_flight == 0 and len(self._rooms.parts.tasks) == 0
+
+    def tool(self, name: str) -> RegisteredTool | None:
+        """The tool with this name or alias, as it is registered now."""
+        return self._rooms.parts.registry.find(name)
 
     async def drain(self) -> None:
         """Take no new calls, and let those in flight end."""
