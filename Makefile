@@ -47,7 +47,8 @@ check-style: setup
 .PHONY: check-types
 check-types: setup
 	@$(python) -m mypy
-	@$(python) -m mypy tools/set_up.py proto/generate.py
+	@MYPYPATH=$$(git ls-files 'tests/*.py' | xargs -n 1 dirname | sort -u | paste -sd: -) \
+	  $(python) -m mypy $$(git ls-files 'tests/*.py' 'proto/*.py' 'tools/*.py' | grep -v 'tests/.*/conftest.py')
 
 .PHONY: check-protos
 check-protos: setup

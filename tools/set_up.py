@@ -1,5 +1,4 @@
-"""
-Bring ``.venv`` to what ``requirements-dev.lock`` says, with both distributions of this repository installed editable.
+"""Bring ``.venv`` to what ``requirements-dev.lock`` says, and install both distributions of this repository in it.
 
 Run by ``make setup`` with a Python 3.11, whose standard library is all it uses. ``uv`` (pinned with its hashes by the
 same lock file) does the work in a second or two; where it cannot run or cannot reach the registry, pip does, slower.
@@ -88,7 +87,7 @@ def locked_requirement(name: str) -> str:
 
 def pip_settings() -> dict[str, str]:
     """Return what pip is told of registries and certificates, under the names that uv reads."""
-    command = [PYTHON, "-m", "pip", "config", "list"]
+    command = [str(PYTHON), "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     settings = {}
     for line in listed.splitlines():

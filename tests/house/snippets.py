@@ -1,0 +1,53 @@
+"""Code blocks in our documents, and what must be true of them.
+
+A block that cannot run in a test says so, and why, in a comment on the line above it::
+
+    <!-- not run: it installs from a registry -->
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+BLOCK = re.compile(
+    r"(?:^<!-- not run: (?P<excuse>[^>]+) -->\n+)?^(?P<fence>```+)(?P<language>\w+)[^\n]*\n(?P<body>.*?)^(?P=fence) *$",
+    re.MULTILINE | re.DOTALL,
+)
+SHELLS = {"bash", "sh", "shell", "console"}
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """One fenced block: where it begins, in which language, and the reason if it is not run."""
+
+    path: str
+    line: int
+    language: str
+    body: str
+    excuse: str | None
+
+    @property
+    def place(self) -> str:
+        """Where it is, as ``file:line``."""
+        return f"{self.path}:{self.line}"
+
+
+def snippets_in(path: str, document: str) -> Iterator[Snippet]:
+    """Give the fenced blocks of a document that name a language, in order."""
+    for block in BLOCK.finditer(document):
+        line = document.count("\n", 0, block.start("fence")) + 1
+        yield Snippet(path, line, block["language"], block["body"], block["excuse"])
+
+
+def commands_in(snippet: Snippet) -> Iterator[list[str]]:
+    """Give the commands of a shell snippet as words, without comments, prompts, variables and output."""
+    body = snippet.body.replace("\\\n", " ")
+    for line in body.splitlines():
+        if snippet.language == "console" and not line.startswith("$ "):
+            continue
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        while words and re.match(r"[A-Z_]+=", words[0]):
+            words.pop(0)
+        if words:
+            yield words

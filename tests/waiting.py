@@ -1,0 +1,16 @@
+"""Waiting for what nobody announces: another process or thread. Tests sleep here and nowhere else."""
+
+import asyncio
+from collections.abc import Callable
+
+POLL_S = 0.002
+
+
+async def eventually(condition: Callable[[], bool], within_s: float = 30.0) -> None:
+    """Return as soon as ``condition`` holds; raises AssertionError when it does not within ``within_s`` seconds."""
+    try:
+        async with asyncio.timeout(within_s):
+            while not condition():  # noqa: ASYNC110 - nobody announces it, which is what this is for
+                await asyncio.sleep(POLL_S)
+    except TimeoutError:
+        raise AssertionError(f"it did not come true within {within_s} s") from None
