@@ -1,0 +1,1 @@
+"""The demonstration: a gateway and the toolbox as processes of their own, and an agent that tries things."""

@@ -1,0 +1,46 @@
+"""`python -m interlock_gateway.demo`: play the demonstration."""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from interlock import Gateway
+
+from interlock_gateway.demo.agent import Agent
+from interlock_gateway.demo.scenes import Scenes
+from interlock_gateway.demo.screen import Screen
+from interlock_gateway.demo.stage import StageError, staged
+
+
+async def play(directory: Path) -> None:
+    """Play it in `directory`, which is emptied first."""
+    screen = Screen()
+    screen.title("Interlock: an agent, its tools, and a gateway between them")
+    screen.say(
+        "Two processes have been started: a toolbox that can read, write and run things in a copy of this product's own "
+        "sources, and the gateway. The agent below talks to the gateway alone. Rego policies decide about each call."
+    )
+    with staged(directory) as stage:
+        async with Gateway(stage.agent_address) as gateway:
+            session = await gateway.open_session(intent="tidy up the notes")
+            await Scenes(stage, Agent(session, screen), screen).play()
+    print()
+    screen.say(
+        "That is the product: the same agent and the same tools, with somebody in between who reads before acting."
+    )
+
+
+def main() -> int:
+    """Play it; 0 when every scene was played."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="interlock-demo-") as directory:
+            asyncio.run(play(Path(directory) / "stage"))
+    except StageError as error:
+        print(f"the demonstration could not be set up: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
