@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from repository import our_python, text_of, tree_of
+from repository import imported_modules, our_python, text_of, tree_of
 
 MOST_LINES = 400
 NAMES_THAT_SAY_NOTHING = {"base", "common", "helpers", "manager", "misc", "util", "utils"}
@@ -42,6 +42,14 @@ def test_no_test_sleeps_but_to_wait_for_what_nobody_announces() -> None:
     paths = [path for path in our_python("tests/") if path != "tests/waiting.py"]
     sleeping = [f"{path}:{line}" for path in paths for line in sleeps(tree_of(path))]
     assert not sleeping, f"wait for an event, pass a clock in, or use waiting.eventually: {sleeping}"
+
+
+def test_nothing_is_imported_from_a_conftest() -> None:
+    # Each folder's conftest is a module named alike; which one an import gets depends on which tests run.
+    importing = [
+        path for path in our_python("tests/") if "conftest" in {n.split(".")[0] for n in imported_modules(path)}
+    ]
+    assert not importing
 
 
 def catch_alls(tree: ast.AST) -> Iterator[ast.ExceptHandler]:
