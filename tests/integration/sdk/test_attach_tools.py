@@ -64,7 +64,7 @@ async def test_other_requests_are_answered_in_kind_or_with_the_error_they_would_
         assert (described.request_id, described.description.tools[0].name) == (3, "echo")
 
 
-@pytest.mark.req("SDK-1", "PIPE-7")
+@pytest.mark.req("SDK-1")
 async def test_a_cancelled_request_stops_its_tool_and_the_stream_goes_on() -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
@@ -87,7 +87,7 @@ async def test_a_cancelled_request_stops_its_tool_and_the_stream_goes_on() -> No
         assert (answer.request_id, answer.execute.result.output) == (2, "still here")
 
 
-@pytest.mark.req("SDK-1", "PIPE-7")
+@pytest.mark.req("SDK-1")
 async def test_a_request_ends_at_its_timeout() -> None:
     @tool
     async def wait() -> str:

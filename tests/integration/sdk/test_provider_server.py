@@ -99,7 +99,7 @@ async def test_an_unknown_tool_is_not_found_with_its_reason(stub: Any) -> None:
     assert read_details(details).reason == "TOOL_NOT_FOUND"
 
 
-@pytest.mark.req("SDK-1", "PIPE-7")
+@pytest.mark.req("SDK-1")
 async def test_cancelling_the_call_cancels_the_tool() -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
@@ -127,7 +127,7 @@ async def test_a_tool_knows_its_deadline(tmp_path: Path) -> None:
     @tool
     async def left(ctx: ToolContext) -> str:
         assert ctx.time_left is not None
-        return str(0 < ctx.time_left <= 5)
+        return str(0 < ctx.time_left < 6)  # gRPC rounds timeouts up
 
     async with (
         ToolServer([left], f"unix:{tmp_path}/tools.sock") as server,

@@ -53,7 +53,7 @@ def outcome(flow: Generator[Any, Any, Any], reply: Any) -> Any:
     return stop.value.value
 
 
-@pytest.mark.req("SDK-1", "PIPE-10")
+@pytest.mark.req("SDK-1")
 def test_a_call_is_repeated_with_the_same_id_when_the_gateway_is_away() -> None:
     flow = call_flows.call(SESSION, "write", {"path": "a"})
     first = begin(flow)
@@ -208,7 +208,6 @@ def test_what_a_model_wrote_is_sent_as_it_is(raw: str | bytes) -> None:
     assert step.request.call.input == (raw.encode() if isinstance(raw, str) else raw)
 
 
-@pytest.mark.req("REV-1")
 def test_a_deliverable_may_be_what_a_model_wrote() -> None:
     words = {"hidden_assumptions": ["a"], "failure_scenarios": ["b"], "verdict": "proceed", "verdict_reason": "c"}
     anything: Any = words
