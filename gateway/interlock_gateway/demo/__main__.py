@@ -5,12 +5,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from interlock import Gateway
+from interlock import Gateway, Session
 
 from interlock_gateway.demo.agent import Agent
 from interlock_gateway.demo.scenes import Scenes
 from interlock_gateway.demo.screen import Screen
-from interlock_gateway.demo.stage import StageError, staged
+from interlock_gateway.demo.stage import START_S, StageError, staged
+
+POLL_S = 0.05
 
 
 async def play(directory: Path) -> None:
@@ -18,17 +20,28 @@ async def play(directory: Path) -> None:
     screen = Screen()
     screen.title("Interlock: an agent, its tools, and a gateway between them")
     screen.say(
-        "Two processes have been started: a toolbox that can read, write and run things in a copy of this product's own "
-        "sources, and the gateway. The agent below talks to the gateway alone. Rego policies decide about each call."
+        "Two processes have been started: a toolbox that can read, write and run things in a copy of this product's "
+        "own sources, and the gateway. The agent talks to the gateway alone. Rego policies decide about each call."
     )
     with staged(directory) as stage:
         async with Gateway(stage.agent_address) as gateway:
             session = await gateway.open_session(intent="tidy up the notes")
+            await _tools_are_there(session)
             await Scenes(stage, Agent(session, screen), screen).play()
     print()
     screen.say(
         "That is the product: the same agent and the same tools, with somebody in between who reads before acting."
     )
+
+
+async def _tools_are_there(session: Session) -> None:
+    """Wait until the gateway has met the toolbox, which starts at the same time."""
+    try:
+        async with asyncio.timeout(START_S):
+            while "bash" not in {listed.name for listed in (await session.tools()).tools}:
+                await asyncio.sleep(POLL_S)
+    except TimeoutError:
+        raise StageError("the gateway did not find the toolbox") from None
 
 
 def main() -> int:

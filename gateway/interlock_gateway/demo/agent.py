@@ -32,11 +32,9 @@ class Agent:
     def _show(self, result: CallResult, most: int) -> None:
         text = result.preview.preview if result.status is CallStatus.PREVIEW and result.preview else result.text
         good = result.status is CallStatus.COMPLETED and not result.is_error
-        self._screen.gets(_headline(result), "", good=good) if not text else self._answer(result, text, most, good=good)
-
-    def _answer(self, result: CallResult, text: str, most: int, *, good: bool) -> None:
-        self._screen.gets(_headline(result), "", good=good)
-        self._screen.block(text, most)
+        self._screen.gets(_headline(result), good=good)
+        if text:
+            self._screen.block(text, most)
 
 
 def _headline(result: CallResult) -> str:

@@ -114,7 +114,7 @@ class Scenes:
         self._screen.block("\n".join(lines))
 
     def _largest_source(self) -> str:
-        sources = [path for path in self._stage.workspace.rglob("*.pyi") if path.stat().st_size < 200_000]
+        sources = self._stage.workspace.rglob("*_pb2_grpc.py")
         return str(max(sources, key=lambda path: path.stat().st_size).relative_to(self._stage.workspace))
 
     def _digest(self) -> str:

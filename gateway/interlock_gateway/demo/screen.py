@@ -44,21 +44,19 @@ class Screen:
         shown = arguments if len(arguments) <= WIDTH - 24 else arguments[: WIDTH - 27] + "..."
         print(f"   agent   > {self.paint(tool, 'bold')} {shown}")
 
-    def gets(self, status: str, lines: str, *, good: bool) -> None:
+    def gets(self, status: str, *, good: bool) -> None:
         """What the agent gets back."""
         colour = "green" if good else "red"
         if status.startswith("preview"):
             colour = "yellow"
         print(f"   gateway < {self.paint(status, 'bold', colour)}")
-        self.block(lines)
 
     def block(self, lines: str, most: int = 14) -> None:
         """Some lines as they are, not too many of them."""
         found = lines.rstrip("\n").split("\n")
-        shown = (
-            found if len(found) <= most else [*found[: most - 4], f"... {len(found) - most + 1} lines ...", *found[-3:]]
-        )
-        for line in shown:
+        if len(found) > most:
+            found = [*found[: most - 3], f"... {len(found) - most + 1} lines ...", *found[-2:]]
+        for line in found:
             cut = line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
             print(f"             {self._diffed(cut)}")
 

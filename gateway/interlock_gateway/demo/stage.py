@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 START_S = 30.0
+NOTES = "# Notes\n\nThe deploy key rotates on Mondays.\nAsk Ada before you restart it.\n"
 
 
 class StageError(Exception):
@@ -65,6 +66,7 @@ def _config(workspace: Path, state: Path) -> dict[str, object]:
         "server": {"listen": ["unix:{state}/agent.sock"], "operator_listen": ["unix:{state}/operator.sock"]},
         "metrics": {"listen": "127.0.0.1:0"},
         "workspace_roots": [str(workspace)],
+        "tools": {"read": {"max_result_bytes": 16 * 1024}},
         "providers": [{"name": "toolbox", "address": f"unix:{state}/toolbox.sock"}],
     }
 
@@ -109,6 +111,6 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", log: Path, state: Path
 
 def _metrics_url(text: str) -> str:
     for word in text.split():
-        if word.startswith("http://") and word.rstrip(",").endswith("/metrics"):
-            return word.rstrip(",")
+        if word.startswith("http://") and word.rstrip(",;").endswith("/metrics"):
+            return word.rstrip(",;")
     return ""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import grpc.aio
 import pytest
-from conftest import Bench, Ledger, bench
+from gateway_bench import Bench, Ledger, bench
 from interlock import CallStatus, Verdict
 from interlock.errors import InvalidRequestError
 from interlock.v1 import gateway_service_pb2 as pb

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from conftest import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided
+from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided
 from interlock import CallStatus
 from interlock import Gateway as Client
 from interlock.provider import DryRunResult, ToolContext, tool
