@@ -1,0 +1,1 @@
+"""The command line `interlock` (contract.md, Command line; docs/cli.md)."""

@@ -1,0 +1,53 @@
+"""The one place where an error becomes a sentence and an exit code."""
+
+from dataclasses import dataclass
+
+from interlock import errors as sdk
+
+from interlock_gateway.cli.exit_codes import ExitCode
+from interlock_gateway.errors import ConfigError, InterlockError
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a command ends that could not do what it was asked."""
+
+    code: ExitCode
+    message: str
+
+
+class CommandError(InterlockError):
+    """A command cannot do what it was asked, for a reason that only the command knows."""
+
+    def __init__(self, message: str, code: ExitCode = ExitCode.REFUSED) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def explain(error: BaseException) -> Failure | None:
+    """How `error` ends a command; `None` for a fault of ours, which deserves its traceback."""
+    if isinstance(error, CommandError):
+        return Failure(error.code, error.message)
+    if isinstance(error, ConfigError):
+        return Failure(ExitCode.USAGE, error.message)
+    if isinstance(error, InterlockError):
+        return Failure(ExitCode.REFUSED, error.message)
+    if isinstance(error, sdk.RequestError):
+        return _request(error)
+    if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+        about = f"{error.filename}: " if error.filename else ""
+        return Failure(ExitCode.REFUSED, f"{about}{error.strerror or error}")
+    return None
+
+
+def _request(error: sdk.RequestError) -> Failure:
+    words = error.message or "the request failed"
+    if isinstance(error, sdk.GatewayUnavailableError):
+        return Failure(ExitCode.UNREACHABLE, f"the gateway cannot be reached or cannot work now: {words}")
+    if isinstance(error, sdk.DeadlineExceededError) and error.call_id:
+        return Failure(ExitCode.UNKNOWN, f"there was no answer in time, and call {error.call_id} may have run: {words}")
+    if isinstance(error, sdk.DeadlineExceededError):
+        return Failure(ExitCode.UNREACHABLE, f"there was no answer in time: {words}")
+    if isinstance(error, sdk.InvalidRequestError):
+        return Failure(ExitCode.USAGE, words)
+    return Failure(ExitCode.REFUSED, words)

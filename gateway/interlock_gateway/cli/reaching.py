@@ -1,0 +1,60 @@
+"""Reaching the gateway: as an agent, or as an operator."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from interlock import SyncGateway
+from interlock.admin import SyncAdmin
+
+from interlock_gateway.cli.exit_codes import ExitCode
+from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.config import Config
+from interlock_gateway.config_loader import load_config
+
+CONFIG_VARIABLE = "INTERLOCK_CONFIG"
+DEFAULT_TIMEOUT_S = 60.0
+
+
+@contextmanager
+def agent_gateway(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncGateway]:
+    """The gateway as agents reach it. Raises `CommandError` when nothing listens on its socket."""
+    with _gateway(address or _configured(_agent_address), timeout) as gateway:
+        yield gateway
+
+
+@contextmanager
+def operator(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncAdmin]:
+    """The gateway as operators reach it. Raises `CommandError` when nothing listens on its socket."""
+    with _gateway(address or _configured(_operator_address), timeout) as gateway:
+        yield SyncAdmin(gateway)
+
+
+@contextmanager
+def _gateway(address: str, timeout: float) -> Iterator[SyncGateway]:
+    path = address.removeprefix("unix:")
+    if path != address and not Path(path.removeprefix("//")).exists():
+        raise CommandError(f"no gateway listens on {address}; start one with `interlock serve`", ExitCode.UNREACHABLE)
+    with SyncGateway(address, timeout=timeout) as gateway:
+        yield gateway
+
+
+def _configured(find: Callable[[Config], str]) -> str:
+    file = os.environ.get(CONFIG_VARIABLE)
+    return find(load_config(Path(file) if file else None, os.environ))
+
+
+def _agent_address(config: Config) -> str:
+    """The first Unix socket, which needs no token; else the first address."""
+    addresses = sorted(config.server.listen, key=lambda address: not address.startswith("unix:"))
+    address = config.at_state(addresses[0])
+    if address.endswith(":0"):
+        raise CommandError("the gateway listens on a port of its own choice; say which with --address", ExitCode.USAGE)
+    return address
+
+
+def _operator_address(config: Config) -> str:
+    if not config.server.operator_listen:
+        raise CommandError("server.operator_listen is empty: the gateway has no operators", ExitCode.USAGE)
+    return config.at_state(config.server.operator_listen[0])

@@ -1,0 +1,48 @@
+"""Tables for people at a terminal. Texts are put in as texts, never as markup."""
+
+from collections.abc import Sequence
+
+import rich.box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from interlock_gateway.cli.screen import Block, Fields, Table, Text
+from interlock_gateway.cli.visible import visible, visible_line
+
+
+def render(blocks: Sequence[Block], console: Console | None = None) -> None:
+    """Print the blocks, a blank line between them."""
+    console = console or Console(highlight=False, markup=False, emoji=False)
+    for index, block in enumerate(blocks):
+        if index:
+            console.print()
+        if block.title:
+            console.print(RichText(visible_line(block.title), style="bold"))
+        match block:
+            case Table() if not block.rows:
+                console.print(RichText(block.empty, style="dim"))
+            case Table():
+                console.print(_table(block))
+            case Fields():
+                console.print(_fields(block))
+            case Text():
+                console.print(RichText(visible(block.text)), soft_wrap=True)
+
+
+def _table(block: Table) -> RichTable:
+    made = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in block.columns:
+        made.add_column(RichText(name), overflow="fold")
+    for row in block.cells():
+        made.add_row(*(RichText(text) for text in row))
+    return made
+
+
+def _fields(block: Fields) -> RichTable:
+    made = RichTable(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, text in block.pairs():
+        made.add_row(RichText(name), RichText(text))
+    return made

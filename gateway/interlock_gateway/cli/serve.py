@@ -1,0 +1,76 @@
+"""`interlock serve`."""
+
+import json
+import os
+from typing import Annotated
+
+import typer
+import uvloop
+
+from interlock_gateway.app import Endpoints
+from interlock_gateway.app import serve as run_gateway
+from interlock_gateway.cli.options import ConfigFile, examples, group
+from interlock_gateway.cli.screen import OutputFormat
+from interlock_gateway.config_loader import load_config
+from interlock_gateway.telemetry.logs import log_to_stderr
+
+app = group("Run the gateway.", "")
+
+
+@app.command(
+    epilog=examples(
+        "interlock serve",
+        "interlock serve --config interlock.yaml",
+        "INTERLOCK__SERVER__LISTEN=unix:/run/interlock/agent.sock interlock serve --output json",
+    )
+)
+def serve(
+    *,
+    config: ConfigFile = None,
+    log_level: Annotated[
+        str, typer.Option(help="The least level of the log lines on standard error.", metavar="LEVEL")
+    ] = "INFO",
+    output: Annotated[
+        OutputFormat, typer.Option("--output", "-o", help="How the line that says it is ready is written.")
+    ] = OutputFormat.TABLE,
+) -> None:
+    """Run the gateway until SIGTERM or Ctrl-C, which drain it.
+
+    Prints one line when it serves: where agents and operators reach it, the policy's revision and profile. Logs go to
+    standard error, one JSON object a line.
+    """
+    level = log_level.upper()
+    if level not in _LEVELS:
+        raise typer.BadParameter(f"{log_level} is not one of {', '.join(_LEVELS)}", param_hint="--log-level")
+    settings = load_config(config, os.environ)
+    log_to_stderr(level)
+
+    def ready(endpoints: Endpoints) -> None:
+        typer.echo(ready_line(endpoints, output))
+
+    uvloop.run(run_gateway(settings, ready))
+
+
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:
+    """The one line that says that the gateway serves."""
+    if output is OutputFormat.JSON:
+        return json.dumps(
+            {
+                "ready": True,
+                "agents": endpoints.agents,
+                "operators": endpoints.operators,
+                "metrics": endpoints.metrics,
+                "policy_revision": endpoints.policy_revision,
+                "profile": endpoints.profile,
+            }
+        )
+    parts = [f"agents at {', '.join(endpoints.agents)}"]
+    if endpoints.operators:
+        parts.append(f"operators at {', '.join(endpoints.operators)}")
+    if endpoints.metrics:
+        parts.append(f"metrics at http://{endpoints.metrics}/metrics")
+    parts.append(f"policy {endpoints.policy_revision}, profile {endpoints.profile}")
+    return f"interlock is ready: {'; '.join(parts)}"

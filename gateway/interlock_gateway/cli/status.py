@@ -1,0 +1,42 @@
+"""`interlock status`."""
+
+from typing import Any
+
+import typer
+from interlock.v1 import gateway_status_pb2
+
+from interlock_gateway.cli.exit_codes import ExitCode
+from interlock_gateway.cli.jsonable import enum_word
+from interlock_gateway.cli.options import OperatorAddress, Output, examples, group
+from interlock_gateway.cli.reaching import operator
+from interlock_gateway.cli.screen import Fields, OutputFormat, Screen, Table
+
+app = group("Show how the gateway is doing.", "")
+
+
+@app.command(epilog=examples("interlock status", "interlock status --output json"))
+def status(*, address: OperatorAddress = "", output: Output = OutputFormat.TABLE) -> None:
+    """Show how the gateway is doing: whether it serves, its parts, what waits. The exit code is 3 when it does not serve."""
+    with operator(address) as admin:
+        found = admin.status()
+    state = gateway_status_pb2.ComponentState.DESCRIPTOR
+    rows = [(part.name, enum_word(state, part.state), part.message) for part in found.components]
+    Screen(output).show(found, Fields(_facts(found)), Table(("part", "state", "message"), rows))
+    raise typer.Exit(ExitCode.OK if found.serving else ExitCode.UNREACHABLE)
+
+
+def _facts(found: gateway_status_pb2.GatewayStatus) -> list[tuple[str, Any]]:
+    serving = "draining" if found.draining else "yes" if found.serving else "no"
+    return [
+        ("serving", serving),
+        ("version", found.version),
+        ("replica", found.replica),
+        ("started", found.started_at.ToJsonString() if found.HasField("started_at") else None),
+        ("policy", f"{found.policy_revision}, profile {found.profile}"),
+        ("sessions", found.open_sessions),
+        ("calls in flight", found.calls_in_flight),
+        ("pending actions", found.pending_actions),
+        ("open checkpoints", found.open_checkpoints),
+        ("receipts waiting", found.audit_backlog),
+        ("receipts lost", found.audit_lost or None),
+    ]

@@ -1,0 +1,152 @@
+"""`interlock tools`: what an agent sees, and what an operator consents to (TOOL-3, TOOL-5)."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from interlock.tools import Tool
+
+from interlock_gateway.cli.exit_codes import ExitCode
+from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.cli.options import AgentAddress, OperatorAddress, Output, Session, examples, group
+from interlock_gateway.cli.provider_view import declared_table, difference_table
+from interlock_gateway.cli.reaching import agent_gateway, operator
+from interlock_gateway.cli.screen import Fields, OutputFormat, Screen, Table, Text
+
+app = group("List tools; confirm or approve what providers declare.", "")
+SAFETY = ("cannot be previewed or undone", "can be undone", "is previewed first")
+_SHORT = 72
+Provider = Annotated[str, typer.Argument(help="The provider's name.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; for scripts that looked before.")]
+Why = Annotated[str, typer.Option("--reason", help="Why; it is kept.")]
+
+
+@app.callback(
+    invoke_without_command=True,
+    epilog=examples("interlock tools", "interlock tools show write", "interlock tools confirm docs"),
+)
+def tools(
+    ctx: typer.Context,
+    *,
+    session: Session = "",
+    address: AgentAddress = "",
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """List the tools that an agent's session sees now, safest first."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with agent_gateway(address) as gateway:
+        listed = gateway.session(session).tools()
+    screen = Screen(output)
+    rows = [
+        (one.name, one.classification.effect, _safety(one), one.min_confidence or None, one.provider, _short(one))
+        for one in listed.tools
+    ]
+    screen.show(listed, Table(("tool", "effect", "safety", "confidence", "provider", "does"), rows, empty="no tools"))
+    if listed.required_tool:
+        screen.hint(f"\nSomething is pending: the next call has to be {listed.required_tool}")
+    if listed.deferred:
+        screen.hint(f"\n{listed.deferred} more tools are deferred")
+
+
+@app.command(epilog=examples("interlock tools show write", "interlock tools show write --output json"))
+def show(
+    name: Annotated[str, typer.Argument(help="The tool's name or alias.")],
+    *,
+    session: Session = "",
+    address: AgentAddress = "",
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Show one tool: what a model reads about it, and the schema of its input."""
+    with agent_gateway(address) as gateway:
+        listed = gateway.session(session).tools().tools
+    found = next((one for one in listed if name in (one.name, *one.aliases)), None)
+    if found is None:
+        raise CommandError(f"there is no tool {name} here; `interlock tools` lists them")
+    facts = (
+        ("tool", found.name),
+        ("aliases", found.aliases),
+        ("provider", found.provider),
+        ("effect", found.classification.effect),
+        ("safety", _safety(found)),
+        ("minimum confidence", found.min_confidence or None),
+    )
+    schema = json.dumps(dict(found.input_schema), indent=2, ensure_ascii=False)
+    Screen(output).show(found, Fields(facts), Text(found.description), Text(schema, title="input"))
+
+
+@app.command(
+    epilog=examples("interlock tools confirm docs", "interlock tools confirm docs --yes --reason 'reviewed in PR 12'")
+)
+def confirm(
+    provider: Provider,
+    *,
+    yes: Yes = False,
+    reason: Why = "",
+    address: OperatorAddress = "",
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Consent to what a provider's tools declare, after showing it; until then they count as undeclared.
+
+    What is confirmed is what was shown: a definition that changes in between fails the whole consent.
+    """
+    screen = Screen(output)
+    with operator(address) as admin:
+        declared = admin.provider_tools(provider)
+        if not declared:
+            raise CommandError(f"{provider} has no tools; `interlock providers` lists the providers")
+        if not screen.is_json:
+            screen.show(None, declared_table(provider, declared))
+        _agree(f"Take what {provider} declares as true?", yes=yes)
+        confirmed = admin.confirm_provider_tools(provider, {one.name: one.current_hash for one in declared}, reason)
+    screen.show({"confirmed": list(confirmed)}, Text(f"confirmed {len(confirmed)} tools of {provider}"))
+
+
+@app.command(
+    epilog=examples("interlock tools approve docs search", "interlock tools approve docs search --yes --reason 'v2'")
+)
+def approve(
+    provider: Provider,
+    tool: Annotated[str, typer.Argument(help="The changed tool's name.")],
+    *,
+    yes: Yes = False,
+    reason: Why = "",
+    address: OperatorAddress = "",
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Take a changed tool out of quarantine, after showing what changed since it was pinned."""
+    screen = Screen(output)
+    with operator(address) as admin:
+        found = next((one for one in admin.provider_tools(provider) if one.name == tool), None)
+        if found is None:
+            raise CommandError(f"{provider} has no tool {tool}; `interlock tools` lists the tools")
+        if not found.differences:
+            screen.show(found, Text(f"{tool} is the definition that was pinned: there is nothing to approve"))
+            return
+        if not screen.is_json:
+            screen.show(None, difference_table(found))
+        _agree(f"Accept the changed {tool}?", yes=yes)
+        approved = admin.approve_tool_change(provider, tool, found.current_hash, reason)
+    screen.show(approved, Text(f"approved {tool} of {provider}"))
+
+
+def _agree(question: str, *, yes: bool) -> None:
+    if yes:
+        return
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        agreed = False
+    if not agreed:
+        raise CommandError("nothing was changed; --yes consents without a question", ExitCode.REFUSED)
+
+
+def _safety(tool: Tool) -> Any:
+    if not tool.callable:
+        return "changed: denied until approved"
+    return "changes nothing" if tool.classification.effect == "read_only" else SAFETY[tool.classification.safety_level]
+
+
+def _short(tool: Tool) -> str:
+    line = (tool.title or tool.description).strip().partition("\n")[0]
+    return line if len(line) <= _SHORT else f"{line[: _SHORT - 3]}..."
