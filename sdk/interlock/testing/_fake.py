@@ -98,7 +98,8 @@ class FakeGateway:
         """A client of this gateway, for threads."""
         return SyncGateway(self.address, token=self.token, timeout=timeout)
 
-    def __enter__(self) -> Self:
+    def start(self) -> str:
+        """Listen; the address. Entering it as a context manager does the same, and leaving stops it."""
         server = grpc.server(ThreadPoolExecutor(thread_name_prefix="fake-gateway"), options=(("grpc.so_reuseport", 0),))
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE.full_name, self._handlers()),))
         port = server.add_insecure_port(self.address)
@@ -106,14 +107,22 @@ class FakeGateway:
             self.address = f"{self.address.rpartition(':')[0]}:{port}"
         server.start()
         self._server = server
+        return self.address
+
+    def stop(self) -> None:
+        """Stop listening, and cancel what still runs."""
+        if self._server is not None:
+            self._server.stop(None).wait()
+            self._server = None
+
+    def __enter__(self) -> Self:
+        self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._server is not None:
-            self._server.stop(None).wait()
-            self._server = None
+        self.stop()
 
     def _session(self, session_id: str) -> FakeSession:
         found = self._sessions.get(session_id)
