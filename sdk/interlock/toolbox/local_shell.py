@@ -12,13 +12,13 @@ from pathlib import Path
 from interlock.toolbox.errors import OperationError, StorageError
 from interlock.toolbox.local_files import LocalFiles
 from interlock.toolbox.operations import Exit, Place
+from interlock.toolbox.process_groups import end_group, group_lives
 
 # What a command may know of the toolbox's own environment. Tokens and keys of the operator are not in it.
 ALLOWED_ENVIRONMENT = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TERM", "TZ",
     "TMPDIR",
 )  # fmt: skip
-GRACE_S = 2.0
 _DRAIN_S = 0.5
 _BLOCK = 64 * 1024
 _PROC_FD = Path("/proc/self/fd")
@@ -49,9 +49,9 @@ class LocalShell:
             process = await self._start(bash, command, cwd, output.writing)
             try:
                 timed_out = not await _ended_within(process, timeout_s)
-                left_behind = _group_lives(process)
+                left_behind = group_lives(process.pid)
             finally:
-                await asyncio.shield(_end_group(process))
+                await asyncio.shield(end_group(process))
             await output.drained(_DRAIN_S)
         finally:
             output.close()
@@ -124,29 +124,6 @@ async def _ended_within(process: asyncio.subprocess.Process, timeout_s: float) -
     except TimeoutError:
         return False
     return True
-
-
-async def _end_group(process: asyncio.subprocess.Process) -> None:
-    """SIGTERM to the whole group, then SIGKILL to what is left of it after the grace."""
-    if not _signal_group(process, signal.SIGTERM):
-        await process.wait()
-        return
-    until = time.monotonic() + GRACE_S
-    while _group_lives(process) and time.monotonic() < until:  # noqa: ASYNC110 -- nothing tells when a group is empty
-        await asyncio.sleep(0.02)
-    _signal_group(process, signal.SIGKILL)
-    await process.wait()
-
-
-def _group_lives(process: asyncio.subprocess.Process) -> bool:
-    return _signal_group(process, 0)
-
-
-def _signal_group(process: asyncio.subprocess.Process, number: int) -> bool:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
-        return True
-    return False
 
 
 def _code_and_signal(returncode: int | None) -> tuple[int | None, str]:

@@ -44,7 +44,7 @@ def local_workplace(directory: Path) -> Workplace:
     root.mkdir()
     outside = directory / "outside"
     outside.mkdir()
-    (outside / "secret.txt").write_bytes(b"secret")
+    (outside / "secret.txt").write_bytes(b"classified")
 
     def put(path: str, content: bytes, mode: int = 0o644) -> None:
         target = root / path
