@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.embedded.linking import link
+from interlock_gateway.policy.embedded.linking import link, relocate
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, connect
 from interlock_gateway.policy.embedded.wire import Reply, pack
 from interlock_gateway.policy.engine import PolicyUnavailableError
@@ -47,7 +47,10 @@ class WorkerPool:
         self.bundle = bundle
         self._settings = settings
         self._limits = WorkerLimits(settings.memory_bytes, processor_s=max(2.0, 8 * settings.timeout_s))
-        self._policies = pack([bundle.data_json, *(text for module in link(bundle.modules) for text in module)])
+        self._linked = link(bundle.modules)
+        self._policies = pack(
+            [bundle.data_json, *(text for module in self._linked for text in (module.package, module.source))]
+        )
         self._workers: list[Worker] = []
         self._every_worker: set[Worker] = set()
         self._starting: set[asyncio.Task[None]] = set()
@@ -270,7 +273,7 @@ class WorkerPool:
             raise
         if reply is not Reply.OK:
             worker.kill()
-            raise PolicyUnavailableError(payload.decode("utf-8", "replace"))
+            raise PolicyUnavailableError(relocate(payload.decode("utf-8", "replace"), self._linked))
         return worker
 
 

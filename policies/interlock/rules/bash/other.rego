@@ -1,0 +1,16 @@
+package interlock.rules
+
+# METADATA
+# title: All other commands
+# description: A person decides about a script that is neither refused nor known to read only.
+# custom:
+#   requirements: [CHK-1, POL-4]
+findings contains {
+	"verdict": "checkpoint",
+	"code": "bash_unlisted",
+	"message": "the command does more than read, or is not known to",
+	"rule": "bash/other",
+} if {
+	bash_call
+	not bash_reads_only
+}

@@ -1,0 +1,22 @@
+package interlock.rules
+
+# METADATA
+# title: Scripts that cannot be read
+# description: A script that was not understood as a whole may do anything.
+# custom:
+#   requirements: [PIPE-5, POL-3, POL-4]
+findings contains {
+	"verdict": "deny",
+	"code": "bash_unreadable",
+	"message": sprintf("the command could not be understood%s; write it in a simpler way", [bash_problem]),
+	"rule": "bash/unreadable",
+} if {
+	bash_call
+	not bash_facts
+}
+
+default bash_problem := ""
+
+bash_problem := concat("", [": ", problem]) if problem := input.call.facts.bash.errors[0]
+
+else := concat("", [": ", problem]) if problem := input.call.facts.error

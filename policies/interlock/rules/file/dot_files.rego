@@ -1,0 +1,24 @@
+package interlock.rules
+
+# METADATA
+# title: Dot-files
+# description: A person decides about writing to hidden files, when the settings ask for it.
+# custom:
+#   requirements: [POL-4]
+findings contains {
+	"verdict": "checkpoint",
+	"code": "dot_file",
+	"message": "writes to a hidden file or directory",
+	"rule": "file/dot_files",
+} if {
+	data.interlock.settings.file.ask_for_dot_files == true
+	file_call
+	not read_only
+	not file_all_visible
+}
+
+file_all_visible if {
+	every argument in file_facts.arguments {
+		argument.hidden == false
+	}
+}

@@ -1,0 +1,199 @@
+# What the tests of the rules have in common: calls to start from, and questions to ask about them.
+package interlock.rules_test
+
+# A declared, confirmed, read-only tool is called in a fresh session.
+reading := {
+	"version": 1,
+	"principal": {"id": "agent-1", "kind": "token", "roles": ["agent"], "groups": [], "claims": {}},
+	"session": {
+		"id": "session-1",
+		"intent": "",
+		"labels": {},
+		"age_s": 1,
+		"counters": {"calls": 0, "destructive_calls": 0, "denials": {}, "calls_by_tool": {}},
+		"previous": [],
+		"taints": [],
+		"pending": {"count": 0, "mode": "steer"},
+	},
+	"call": {
+		"id": "call-1",
+		"kind": "call",
+		"phase": "call",
+		"input": {"name": "x"},
+		"input_bytes": 12,
+		"digest": "d",
+		"facts": {"class": "", "extracted": true},
+		"confidence_field": "_flyto_confidence",
+		"deliverable": null,
+		"checkpoint": null,
+		"labels": {},
+		"intent": "",
+		"workdir": "",
+		"time": "2026-01-01T00:00:00.000+00:00",
+		"time_unix_s": 1767225600,
+	},
+	"tool": {
+		"name": "notes.get",
+		"provider": "notes",
+		"declared": true,
+		"effect": "read_only",
+		"safety_level": 0,
+		"open_world": false,
+		"external_effect": false,
+		"audit_operation": "read",
+		"metadata": {
+			"concurrency_safe": false,
+			"read_only": true,
+			"destructive": false,
+			"open_world": false,
+			"permission_class": "",
+			"audit_operation": "",
+			"requires_checkpoint": false,
+			"requires_reverse_thinking": false,
+		},
+		"capability": {
+			"dry_run": false,
+			"reversible": false,
+			"undo_method": "",
+			"undo_tool": "",
+			"min_confidence": 0,
+			"affected_resources": [],
+		},
+		"pin_state": "pinned",
+	},
+	"gateway": {"replica": "r", "mode": "standard", "revision": "0"},
+}
+
+changing := object.union(reading, {"tool": {
+	"name": "notes.set",
+	"effect": "mutating",
+	"metadata": {"read_only": false},
+}})
+
+destroying := object.union(changing, {"tool": {
+	"name": "notes.drop",
+	"effect": "destructive",
+	"metadata": {"destructive": true},
+}})
+
+previewing(call) := object.union(call, {"tool": {"safety_level": 2, "capability": {"dry_run": true}}})
+
+undoable(call) := object.union(call, {"tool": {"safety_level": 1, "capability": {"reversible": true}}})
+
+reaching_out(call) := object.union(call, {"tool": {"open_world": true, "external_effect": true}})
+
+applying(call) := object.union(call, {"call": {"kind": "apply", "phase": "apply"}})
+
+undeclared := object.union(json.remove(reading, ["/tool/metadata", "/tool/capability"]), {"tool": {
+	"declared": false,
+	"effect": "undeclared",
+	"open_world": true,
+	"external_effect": true,
+	"metadata": {},
+	"capability": {},
+}})
+
+# A call of a tool that runs scripts, with what was found out about the script.
+running(bash) := object.union(destroying, {
+	"tool": {"name": "bash", "metadata": {"permission_class": "bash"}},
+	"call": {"facts": {"class": "bash", "bash": object.union(
+		{
+			"parse_error": false,
+			"errors": [],
+			"dynamic": false,
+			"dynamic_name": false,
+			"hazards": [],
+			"bash_only": false,
+			"names": [],
+			"commands": [],
+			"pipelines": [],
+			"writes": [],
+			"paths": [],
+			"assignments": [],
+			"functions": [],
+			"aliases": [],
+			"directory": {"changed": false, "location": "inside", "normalised": "/w", "inside": true},
+		},
+		bash,
+	)}},
+})
+
+# One command of a script, with nothing unusual about it.
+command(argv) := {
+	"name": argv[0],
+	"argv": argv,
+	"text": concat(" ", argv),
+	"dynamic": false,
+	"dynamic_name": false,
+	"dynamic_args": false,
+	"glob": false,
+	"flags": [word | some word in argv; startswith(word, "-")],
+	"operands": [word | some word in array.slice(argv, 1, count(argv)); not startswith(word, "-")],
+	"subcommand": null,
+	"wrappers": [],
+	"implied": false,
+	"moved": false,
+	"env": [],
+	"redirections": [],
+	"pipeline": null,
+	"stage": null,
+	"stdin": "inherited",
+	"stdin_script": false,
+	"interprets": null,
+}
+
+# A path of the first command of a script.
+bash_path(given, inside) := {
+	"command": 0,
+	"role": "argument",
+	"given": given,
+	"dynamic": false,
+	"glob": false,
+	"tilde": false,
+	"symlink": false,
+	"location": {true: "inside", false: "outside"}[inside],
+	"normalised": given,
+	"inside": inside,
+}
+
+# A call of a tool that takes a path, with what was found out about the path.
+touching(call, argument) := object.union(call, {
+	"tool": {"metadata": {"permission_class": "file"}},
+	"call": {"facts": {"class": "file", "file": {
+		"arguments": [object.union(
+			{
+				"argument": "/path",
+				"given": "notes.txt",
+				"implied": false,
+				"normalised": "/w/notes.txt",
+				"root": "/w",
+				"inside": true,
+				"relative": true,
+				"symlink": false,
+				"exists": true,
+				"hidden": false,
+				"tilde": false,
+				"glob": false,
+				"segments": ["notes.txt"],
+				"name": "notes.txt",
+				"given_name": "notes.txt",
+				"extension": "txt",
+				"resolved_on": "gateway",
+				"error": null,
+			},
+			argument,
+		)],
+		"inside": object.get(argument, "inside", true),
+	}}},
+})
+
+without(call, path) := json.remove(call, [path])
+
+# The verdicts of one rule.
+verdicts(rule) := {finding.verdict | some finding in data.interlock.rules.findings; finding.rule == rule}
+
+messages(rule) := {finding.message | some finding in data.interlock.rules.findings; finding.rule == rule}
+
+obligations(rule) := {finding.obligations | some finding in data.interlock.rules.findings; finding.rule == rule}
+
+silent(rule) if verdicts(rule) == set()
