@@ -240,6 +240,8 @@ def _compile(query: SearchQuery) -> "re2._Regexp":
     options.case_sensitive = not query.ignore_case
     pattern = query.pattern if query.regex else re2.escape(query.pattern)
     try:
+        # Alone first: "x)(y" must not become an expression by what is put around it.
+        re2.compile(pattern.encode(), options)
         compiled = re2.compile(f"(?m:{pattern})".encode(), options)
     except (re2.error, UnicodeError) as error:
         raise ArtifactSearchError(f"the search pattern is not a valid RE2 expression: {_detail(error)}") from error

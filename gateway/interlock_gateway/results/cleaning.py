@@ -77,6 +77,15 @@ def _size(part: Content) -> int:
     return len(part.text or "") + len(part.blob or b"") if isinstance(part, Resource) else 0
 
 
+def _sound(text: str) -> str:
+    """The text with question marks for lone surrogates, which are not characters and cannot be sent."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
 @dataclass(slots=True)
 class _Cleaning:
     redactor: Redactor
@@ -164,6 +173,8 @@ class _Cleaning:
         return blob if shown is text else shown.encode()
 
     def _shown(self, text: str) -> str:
+        if not text.isascii():
+            text = _sound(text)
         if self.pointers:
             text = self._hidden_in_text(text)
         return self.text(text)

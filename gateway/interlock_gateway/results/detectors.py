@@ -18,6 +18,7 @@ from interlock_gateway.results.screening import (
     basic_credentials,
     curl_password,
     key_block_end,
+    option_secret,
 )
 
 Screen = Callable[[bytes, bytes, int, int], bool]
@@ -156,12 +157,17 @@ DETECTORS: tuple[Detector, ...] = (
         rb"(?i)x-amz-(?:signature|security-token)",
         rb"(?i)x-amz-(?:signature|security-token)=([A-Za-z0-9%+/=_-]{20,})",
     ),
-    Detector("url-password", rb"://[^\s/\"'<>]*@", rb"(?i)[a-z][a-z0-9+.-]*://[^\s/:@\"'<>\\]*:([^\s/\"'<>\\]+)@"),
+    Detector(
+        "url-password",
+        rb"://[^\s/\"'<>]*@",
+        rb"(?i)[a-z][a-z0-9+.-]*://[^\s/:@\"'<>\\]*:([^\s/\"'<>\\]+)@",
+        assigned_secret,
+    ),
     Detector("url-token", rb"://[^\s/\"'<>]*@", rb"(?i)https?://([A-Za-z0-9_-]{20,})@"),
     Detector(
         "authorization",
         rb"(?i)authorization",
-        rb"(?i)authorization\\*[\"']?\s{0,8}[:=]\s{0,8}\\*[\"']?"
+        rb"(?i)\bauthorization\\*[\"']?\s{0,8}[:=]\s{0,8}\\*[\"']?"
         rb"(?:(?:bearer|basic|token|digest|negotiate|apikey|aws4-hmac-sha256)\s+([^\s\"'\\][^\r\n\"'\\]{5,})|([^\s\"'\\]{16,}))",
     ),
     Detector("bearer-token", rb"(?i)bearer" + _GAP, rb"(?i)\bbearer\s+([A-Za-z0-9._~+/-]{16,}=*)", assigned_token),
@@ -169,22 +175,31 @@ DETECTORS: tuple[Detector, ...] = (
     Detector(
         "cookie",
         rb"(?i)cookie",
-        rb"(?i)\b(?:set-)?cookie\\*[\"']?\s{0,8}:\s{0,8}\\*[\"']?([A-Za-z0-9_.-]+=[^\r\n\"'\\]{4,})",
+        rb"(?i)\b(?:set-)?cookie\\*[\"']?\s{0,8}:\s{0,8}\\*[\"']?"
+        rb"([^\r\n\"'\\]*?=[^\s;,\"'\\]{8,}[^\r\n\"'\\]*)",
     ),
     Detector(
         "curl-user", rb"curl" + _GAP, rb"\bcurl\s[^\n]*?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:([^\s\"']+)", curl_password
     ),
-    Detector("netrc", rb"(?i)login" + _GAP, rb"(?i)\blogin\s+\S+\s+password\s+(\S+)"),
+    Detector(
+        "netrc",
+        rb"(?i)login" + _GAP,
+        rb"(?i)\b(?:machine[ \t]+\S+|default)\s+login\s+\S+\s+(?:account\s+\S+\s+)?password\s+(\S+)",
+        assigned_secret,
+    ),
     Detector(
         "password-element",
         rb"(?i)(?:password|passwd|secret|token|apikey)>",
         rb"(?i)<(?:\w+:)?(?:password|passwd|secret|token|apikey)>([^<\s]+)<",
+        assigned_secret,
     ),
     Detector(
         "password-option",
         rb"(?i)--?[a-z-]*(?:pass|secret|token|key)",
-        rb"(?i)\s--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass|secret|token|api-?key|access-?key|secret-?key)\s+[\"']?([^\s\"'-][^\s\"']{2,})",
-        assigned_secret,
+        rb"(?i)\s--?((?:[a-z]+-)*(?:password|passwd|passphrase|pass|secret|token|api-?key|access-?key|secret-?key))"
+        rb"\s+[\"']?([^\s\"'-][^\s\"']{2,})",
+        option_secret,
+        named=True,
     ),
     Detector(
         "password",

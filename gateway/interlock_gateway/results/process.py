@@ -66,11 +66,16 @@ class ResultProcessor:
         could not be stored neither is set and the text says so; nothing is raised. `undo` is for showing: what undoes
         the operation is the outcome's own, which the journal keeps.
         """
+        text_limit = self._text_limit(limits, obligations)
+        if not obligations.redact and self._is_plain(outcome, text_limit):
+            return CallResult(
+                call_id="", status=CallStatus.COMPLETED, content=outcome.content, is_error=outcome.is_error
+            )
         if is_heavy(outcome):
             cleaned = await asyncio.to_thread(clean, outcome, self._redactor, obligations.redact)
         else:
             cleaned = clean(outcome, self._redactor, obligations.redact)
-        work = _Limiting(self._store, session_id, self._text_limit(limits, obligations), self._part_limit(obligations))
+        work = _Limiting(self._store, session_id, text_limit, self._part_limit(obligations))
         result = await work.run(cleaned)
         self._on_processed(ProcessingReport(cleaned.counts, tuple(work.stored), work.failure))
         return result
@@ -78,6 +83,19 @@ class ResultProcessor:
     def redact(self, text: str) -> str:
         """A text that is shown beside a result, such as a provider's error message, without its secrets."""
         return self._redactor.redact_text(text).text
+
+    def _is_plain(self, outcome: ToolOutcome, limit: TextLimit) -> bool:
+        """Whether the result is a short, clean text and nothing else, as most are: then it is the answer as it is."""
+        if outcome.has_data or outcome.details or outcome.undo is not None or len(outcome.content) != 1:
+            return False
+        part = outcome.content[0]
+        if not isinstance(part, Text) or part.annotations or part.meta or len(part.text) > limit.max_bytes:
+            return False
+        try:
+            encoded = part.text.encode()
+        except UnicodeEncodeError:
+            return False
+        return not exceeds(encoded, limit) and not self._redactor.may_hold_secret(encoded)
 
     def _text_limit(self, limits: ResultLimits, obligations: Obligations) -> TextLimit:
         allowed = limits.max_bytes or self._text_bytes

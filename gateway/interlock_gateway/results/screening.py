@@ -14,17 +14,22 @@ _NOT_A_VALUE = re.compile(
 )
 _MASKED = re.compile(rb"\[redacted:.*|[*xX.\-_#?]+|\xe2\x80\xa2.*|<[^>]*>?|\{\{.*|%\(.*|\[[A-Za-z _-]+\]?", re.DOTALL)
 _VARIABLE = re.compile(rb"\$(?:\{.*|\(.*|[A-Z_][A-Z0-9_]*)|%[A-Z_]+%", re.DOTALL)
+# A call, an index, an attribute; a plain name that ends an argument or is named like what it is assigned to.
 _CODE = re.compile(
     rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*[(\[].*"
-    rb"|(?:self|cls|this|args|kwargs|config|cfg|settings|options|opts|params|request|req|env|os|process|ctx|user|form|body|data)"
-    rb"\??\.[\w.]+",
+    rb"|[A-Za-z_]+(?:\.[A-Za-z_]+)+[,)\]}:;]*"
+    rb"|[A-Za-z_]+[,)\]}]+"
+    rb"|(?i:[a-z_]*(?:password|passwd|pwd|passphrase|key|secret|token|key_id)[,)\]}:;]*)"
+    rb"|[(=,)].*|%[sr].*|\{[a-z_!.]*\}.*|[0-9]{1,2},?",
     re.DOTALL,
 )
 # Tokens that say where to go on, not who one is.
 _POSITION = re.compile(
-    rb"(?i).*(?:page|next|prev|continu|cursor|sync|state|resume|pagination|start|end|etag|csrf|max|stop)[\w.-]*token"
+    rb"(?i).*(?:page|next|prev|continu|cursor|sync|state|resume|pagination|start|end|etag|max|stop|request|idempot)[\w.-]*token"
 )
 _WORKING_DIRECTORY = re.compile(rb"(?i)(?:old)?pwd")
+# The name of a secret in a cloud's resource names is no secret.
+_RESOURCE_NAME = b":secret:"
 _TRAILING = b",.:;)]}>"
 _MIN_TOKEN = 8
 _MIN_MIXED = 20
@@ -35,16 +40,28 @@ _KEY_BODY = re.compile(rb"(?:[A-Za-z0-9+/=]{16,}|[\s\\nr])*")
 
 def assigned_secret(text: bytes, name: bytes, start: int, end: int) -> bool:
     """Whether what is assigned to a name that says "secret" outright is a value at all."""
-    value = text[start:end].rstrip(_TRAILING)
-    if not value or any(shape.fullmatch(value) for shape in (_NOT_A_VALUE, _MASKED, _VARIABLE, _CODE)):
+    raw = text[start:end]
+    value = raw.rstrip(_TRAILING)
+    if not value or _NOT_A_VALUE.fullmatch(value) or _MASKED.fullmatch(value) or _VARIABLE.fullmatch(value):
+        return False
+    is_quoted = text[start - 1 : start] in {b'"', b"'"}
+    if not is_quoted and _CODE.fullmatch(raw):
         return False
     is_directory = _WORKING_DIRECTORY.fullmatch(name) is not None and value[:1] in {b"/", b"~", b"."}
     return not is_directory
 
 
+def option_secret(text: bytes, name: bytes, start: int, end: int) -> bool:
+    """Whether what follows an option such as `--password` or `--token` is a secret."""
+    screen = assigned_token if name.lower().endswith((b"token", b"key")) else assigned_secret
+    return screen(text, name, start, end)
+
+
 def assigned_token(text: bytes, name: bytes, start: int, end: int) -> bool:
     """Whether what is assigned to a name that may mean a secret looks like one: not a word, not a position."""
     value = text[start:end].rstrip(_TRAILING)
+    if text[max(0, start - len(_RESOURCE_NAME)) : start] == _RESOURCE_NAME:
+        return False
     if len(value) < _MIN_TOKEN or _POSITION.fullmatch(name) or not assigned_secret(text, name, start, end):
         return False
     has_digit = any(48 <= byte <= 57 for byte in value)  # noqa: PLR2004 - "0" to "9"
@@ -70,8 +87,10 @@ def curl_password(text: bytes, _name: bytes, start: int, end: int) -> bool:
 
 def key_block_end(text: bytes, start: int, end: int) -> int:
     """Where a PEM private key ends: behind its last line, or behind what still looks like its body when cut off."""
-    closing = _KEY_END.search(text, end, start + _KEY_WINDOW)
+    another = text.find(b"-----BEGIN", end, start + _KEY_WINDOW)
+    last = another if another >= 0 else start + _KEY_WINDOW
+    closing = _KEY_END.search(text, end, last)
     if closing is not None:
         return closing.end()
-    body = _KEY_BODY.match(text, end, start + _KEY_WINDOW)
+    body = _KEY_BODY.match(text, end, last)
     return body.end() if body is not None else end

@@ -89,7 +89,12 @@ def _fitted(rows: _Rows, max_bytes: int) -> str | None:
 
 def _heading(rows: _Rows) -> str:
     count = f"{rows.count} rows" if rows.is_complete else f"more than {rows.count} rows"
-    names = [name[:_LONGEST_COLUMN] for name in list(rows.columns)[:_MOST_COLUMNS]]
+    names = [_column(name[:_LONGEST_COLUMN]) for name in list(rows.columns)[:_MOST_COLUMNS]]
     more = f", and {len(rows.columns) - _MOST_COLUMNS} more" if len(rows.columns) > _MOST_COLUMNS else ""
     columns = f"; columns: {', '.join(names)}{more}" if names else ""
     return f"{count}{columns}; showing the first {len(rows.shown)}"
+
+
+def _column(name: str) -> str:
+    # A name may hold anything; quoted, it stays one name on one line.
+    return name if name.isprintable() and name.strip() and "," not in name else json.dumps(name)
