@@ -33,7 +33,11 @@ UV_NAMES_OF_PIP_SETTINGS = {
 def main() -> int:
     """Set up; 0 when the environment is as locked, otherwise the failed installer's exit code, after its own words."""
     if not is_our_environment():
-        venv.create(VENV, clear=True, with_pip=True, symlinks=True)
+        try:
+            venv.create(VENV, clear=True, with_pip=True, symlinks=True)
+        except subprocess.CalledProcessError:
+            print(f"{sys.executable} cannot put pip into {VENV}; on Debian, install python3.11-venv", file=sys.stderr)
+            return 1
     try:
         install_with_uv()
     except (OSError, subprocess.CalledProcessError) as error:
