@@ -25,7 +25,7 @@ class AttachedStream:
         self._provider = provider
         self._call = call
         self._window = window
-        self._out: asyncio.Queue[hub.AttachRequest] = asyncio.Queue()
+        self._out: asyncio.Queue[hub.AttachRequest | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._running: dict[int, asyncio.Task[None]] = {}
         self._methods: Mapping[str, Callable[[Any, Caller], Awaitable[Any]]] = {
@@ -56,12 +56,14 @@ class AttachedStream:
                     break
                 self._take(frame)
             await asyncio.gather(*self._running.values(), return_exceptions=True)
-            await self._out.join()
+            self._out.put_nowait(None)
+            await writer
         finally:
-            writer.cancel()
-            for task in self._running.values():
+            left = (writer, *self._running.values())
+            for task in left:
                 task.cancel()
             self._call.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
 
     def _take(self, frame: hub.AttachResponse) -> None:
         kind = frame.WhichOneof("frame")
@@ -114,9 +116,5 @@ class AttachedStream:
         self._loop.call_soon_threadsafe(self._out.put_nowait, frame)
 
     async def _write(self) -> None:
-        while True:
-            frame = await self._out.get()
-            try:
-                await self._call.write(frame)
-            finally:
-                self._out.task_done()
+        while (frame := await self._out.get()) is not None:
+            await self._call.write(frame)

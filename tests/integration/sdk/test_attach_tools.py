@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from contextlib import AsyncExitStack
 from typing import Any
 
 import grpc
@@ -107,6 +108,18 @@ async def test_when_the_gateway_drains_the_tools_are_offered_to_the_next() -> No
         await asyncio.wait_for(gateway.gone.wait(), WAIT)
         await gateway.ask(request_id=1, execute=execute("echo", text="again"))
         assert (await gateway.answer()).execute.result.output == "again"
+
+
+@pytest.mark.req("SDK-1")
+async def test_when_the_gateway_breaks_off_the_tools_are_offered_as_soon_as_one_answers() -> None:
+    async with AsyncExitStack() as stack:
+        async with Hub() as first:
+            attached = await stack.enter_async_context(attach_tools([echo], first.address))
+            assert attached.provider == "agent/test"
+        async with Hub(port=first.port) as second:
+            await second.ask(request_id=1, execute=execute("echo", text="again"))
+            assert (await second.answer()).execute.result.output == "again"
+            await stack.aclose()
 
 
 @pytest.mark.req("SDK-1")
