@@ -117,7 +117,7 @@ def query(
 
 
 def _places(directory: Path | None, public_key: Path | None, config: Path | None) -> tuple[Path, Path]:
-    """The directory of the receipts and the public key's file. Raises `CommandError` when there is no such directory."""
+    """The directory of the receipts, and the public key's file. Raises `CommandError` when there is no directory."""
     if directory is None or public_key is None:
         settings = load_config(config, os.environ)
         directory = directory or Path(settings.at_state(settings.audit.dir))

@@ -61,11 +61,9 @@ def _blocks(report_: session_report_pb2.SessionReport) -> list[Block]:
         ("intent", one.intent),
         ("opened", _time(one.opened_at)),
         ("calls", report_.calls),
-        ("previews", f"{previews.previewed}, of them {previews.applied} applied, {previews.discarded} discarded, "
-         f"{previews.expired} expired, {previews.pending} waiting, {previews.outcome_unknown} unknown"),
-        ("operations", f"{undo.operations}, of them {undo.undoable} can be undone, {undo.irreversible} cannot, "
-         f"{undo.undone} undone, {undo.outcome_unknown} unknown"),
-    ]  # fmt: skip
+        ("previews", _numbers(previews, "previewed", "applied", "discarded", "expired", "pending", "outcome_unknown")),
+        ("operations", _numbers(undo, "operations", "undoable", "irreversible", "undone", "outcome_unknown")),
+    ]
     destructive = [(count.tool, count.outcome, count.count) for count in report_.destructive_calls]
     return [
         Fields(facts),
@@ -74,6 +72,10 @@ def _blocks(report_: session_report_pb2.SessionReport) -> list[Block]:
         _counts("denials", "reason", report_.denials_by_reason),
         Table(("tool", "outcome", "calls"), destructive, title="destructive calls", empty="none"),
     ]
+
+
+def _numbers(counts: Any, *names: str) -> str:
+    return ", ".join(f"{getattr(counts, name)} {name.replace('_', ' ')}" for name in names)
 
 
 def _counts(title: str, name: str, counts: Any) -> Table:

@@ -16,7 +16,7 @@ app = group("Show how the gateway is doing.", "")
 
 @app.command(epilog=examples("interlock status", "interlock status --output json"))
 def status(*, address: OperatorAddress = "", output: Output = OutputFormat.TABLE) -> None:
-    """Show how the gateway is doing: whether it serves, its parts, what waits. The exit code is 3 when it does not serve."""
+    """Show whether the gateway serves, how its parts are, and what waits. The exit code is 3 when it does not serve."""
     with operator(address) as admin:
         found = admin.status()
     state = gateway_status_pb2.ComponentState.DESCRIPTOR

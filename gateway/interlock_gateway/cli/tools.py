@@ -4,7 +4,7 @@ import json
 from typing import Annotated, Any
 
 import typer
-from interlock.tools import Tool
+from interlock.tools import Tool, ToolList
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
@@ -35,8 +35,7 @@ def tools(
     """List the tools that an agent's session sees now, safest first."""
     if ctx.invoked_subcommand is not None:
         return
-    with agent_gateway(address) as gateway:
-        listed = gateway.session(session).tools()
+    listed = _listed(session, address)
     screen = Screen(output)
     rows = [
         (one.name, one.classification.effect, _safety(one), one.min_confidence or None, one.provider, _short(one))
@@ -58,9 +57,8 @@ def show(
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show one tool: what a model reads about it, and the schema of its input."""
-    with agent_gateway(address) as gateway:
-        listed = gateway.session(session).tools().tools
-    found = next((one for one in listed if name in (one.name, *one.aliases)), None)
+    listed = _listed(session, address)
+    found = next((one for one in listed.tools if name in (one.name, *one.aliases)), None)
     if found is None:
         raise CommandError(f"there is no tool {name} here; `interlock tools` lists them")
     facts = (
@@ -128,6 +126,16 @@ def approve(
         _agree(f"Accept the changed {tool}?", yes=yes)
         approved = admin.approve_tool_change(provider, tool, found.current_hash, reason)
     screen.show(approved, Text(f"approved {tool} of {provider}"))
+
+
+def _listed(session: str, address: str) -> ToolList:
+    """What a session sees; one that was opened only to look is closed again."""
+    with agent_gateway(address) as gateway:
+        used = gateway.session(session)
+        listed = used.tools()
+        if not session:
+            used.close()
+        return listed
 
 
 def _agree(question: str, *, yes: bool) -> None:

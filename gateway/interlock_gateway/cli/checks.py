@@ -1,0 +1,162 @@
+"""What `interlock check` looks at, one function each; none of them changes anything."""
+
+import asyncio
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock_gateway.artifacts.backend import open_backend
+from interlock_gateway.artifacts.errors import ArtifactStoreError
+from interlock_gateway.audit.errors import AuditDamagedError
+from interlock_gateway.audit.keys import load_or_create
+from interlock_gateway.config import Config, ProviderConfig
+from interlock_gateway.config_loader.addresses import TcpAddress, UnixAddress, parse_address
+from interlock_gateway.errors import ConfigError, ProviderError
+from interlock_gateway.policy.embedded.engine import EmbeddedEngine
+from interlock_gateway.policy.embedded.pool import PoolSettings
+from interlock_gateway.policy.engine import PolicyUnavailableError
+from interlock_gateway.policy.loader import load_bundle
+from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.providers.grpc_provider import GrpcProvider
+
+DESCRIBE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at, whether it is as it should be, and a few words."""
+
+    what: str
+    ok: bool
+    detail: str
+
+
+def check_policies(config: Config) -> Check:
+    """Whether the configured policies load."""
+    try:
+        bundle = load_bundle(profile=config.policy.profile, overlays=config.policy.overlays)
+        asyncio.run(_start(EmbeddedEngine(bundle, PoolSettings(workers=1, most_workers=1))))
+    except (PolicySourceError, PolicyUnavailableError) as error:
+        return Check("policies", ok=False, detail=str(error))
+    return Check("policies", ok=True, detail=f"revision {bundle.revision}, profile {bundle.profile}")
+
+
+async def _start(engine: EmbeddedEngine) -> None:
+    try:
+        await engine.start()
+    finally:
+        await engine.close()
+
+
+def check_state(config: Config) -> Check:
+    """Whether the state directory can be written, or made."""
+    where = _nearest_directory(config.state_dir)
+    if not os.access(where, os.W_OK | os.X_OK):
+        return Check("state", ok=False, detail=f"{where} cannot be written")
+    running = ", a gateway is running on it" if gateway_is_running(config) else ""
+    return Check("state", ok=True, detail=f"{config.state_dir}{running}")
+
+
+def check_audit_key(config: Config) -> Check:
+    """Whether the key that signs receipts can be used, when there is one."""
+    path = Path(config.at_state(config.audit.key_file))
+    if not path.exists():
+        return Check("audit key", ok=True, detail="made at the first start")
+    try:
+        key = load_or_create(path)
+    except (ConfigError, AuditDamagedError) as error:
+        return Check("audit key", ok=False, detail=error.message)
+    return Check("audit key", ok=True, detail=f"key {key.public.key_id}")
+
+
+def check_artifacts(config: Config) -> Check:
+    """Whether the artifact store's address can be used; a remote one is not asked."""
+    url = config.at_state(config.artifacts.url)
+    path = url.removeprefix("file://")
+    if path != url:
+        where = _nearest_directory(Path(path))
+        writable = os.access(where, os.W_OK | os.X_OK)
+        return Check("artifacts", ok=writable, detail=url if writable else f"{where} cannot be written")
+    try:
+        open_backend(url)
+    except ArtifactStoreError as error:
+        return Check("artifacts", ok=False, detail=str(error))
+    return Check("artifacts", ok=True, detail=url)
+
+
+def check_listeners(config: Config) -> Iterator[Check]:
+    """Whether the addresses are free. Nothing is said of them while a gateway holds them."""
+    if gateway_is_running(config):
+        return
+    for text in (*config.server.listen, *config.server.operator_listen, config.metrics.listen):
+        if text:
+            yield _check_listener(config.at_state(text))
+
+
+def _check_listener(text: str) -> Check:
+    address = parse_address(text)
+    try:
+        match address:
+            case TcpAddress():
+                _bind(address)
+            case UnixAddress(path):
+                where = _nearest_directory(Path(path).parent)
+                if not os.access(where, os.W_OK | os.X_OK):
+                    return Check(f"listen {text}", ok=False, detail=f"{where} cannot be written")
+    except OSError as error:
+        return Check(f"listen {text}", ok=False, detail=error.strerror or str(error))
+    return Check(f"listen {text}", ok=True, detail="free")
+
+
+def _bind(address: TcpAddress) -> None:
+    family, kind, protocol, _, place = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(place)
+
+
+def check_providers(config: Config) -> list[Check]:
+    """Whether each provider answers, and what it describes."""
+    return asyncio.run(_describe_all(config))
+
+
+async def _describe_all(config: Config) -> list[Check]:
+    return list(await asyncio.gather(*(_describe(config, one) for one in config.providers)))
+
+
+async def _describe(config: Config, spec: ProviderConfig) -> Check:
+    what, address = f"provider {spec.name}", config.at_state(spec.address)
+    limit = config.limits.max_provider_bytes
+    provider = GrpcProvider(spec.name, address, token=spec.token, max_message_bytes=limit)
+    try:
+        version, tools = await provider.describe(DESCRIBE_S)
+    except ProviderError as error:
+        return Check(what, ok=False, detail=f"{address}: {error.message}")
+    finally:
+        await provider.close()
+    return Check(what, ok=True, detail=f"{address}: {len(tools)} tools" + (f", version {version}" if version else ""))
+
+
+def gateway_is_running(config: Config) -> bool:
+    """Whether a gateway holds the state directory."""
+    try:
+        lock = os.open(config.state_dir / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _nearest_directory(path: Path) -> Path:
+    """`path`, or the nearest directory above it that is there."""
+    return next(one for one in (path, *path.parents) if one.is_dir())

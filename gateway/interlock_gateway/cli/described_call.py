@@ -1,0 +1,145 @@
+"""A call described by hand, as the document that policies see: for `interlock policy eval`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from interlock_gateway.cli.exit_codes import ExitCode
+from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.config import Config
+from interlock_gateway.core.document import InvalidDocumentError, parse
+from interlock_gateway.core.sessionfacts import SessionFacts
+from interlock_gateway.core.tool import PinState, ToolCapability, ToolDefinition, ToolMetadata
+from interlock_gateway.facts import FactRequest, extract
+from interlock_gateway.policy.document import PolicyInput
+from interlock_gateway.registry.effective import fact_arguments, overridden
+from interlock_gateway.registry.fingerprint import fingerprint
+from interlock_gateway.registry.registered import RegisteredTool, register
+
+_PARTS = frozenset({"tool", "input", "principal", "session", "call", "roots"})
+_OF_A_TOOL = frozenset({"provider", "pin_state"})
+
+
+def policy_document(written: str, config: Config, *, revision: str) -> dict[str, Any]:
+    """The policy input of a call given as JSON: a whole document (`version` 1), or `tool` and `input`.
+
+    `tool` is a definition (`name`, `metadata`, `capability`, ...) or a name that declares nothing; the configuration's
+    overrides hold for it. `principal`, `session` and `call` are put over what the gateway would fill in. Raises
+    `CommandError` for what no gateway would send.
+    """
+    given = _object(written, config)
+    document = given if "version" in given else _filled(given, config, revision)
+    try:
+        PolicyInput.model_validate(document)
+    except ValidationError as error:
+        lines = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
+        raise CommandError("no gateway sends such a call:\n" + "\n".join(lines), ExitCode.USAGE) from None
+    return document
+
+
+def _object(written: str, config: Config) -> dict[str, Any]:
+    try:
+        return parse(written.encode(), max_depth=config.limits.max_depth + 8).value
+    except InvalidDocumentError as error:
+        raise CommandError(f"the call cannot be read: {error.message}", ExitCode.USAGE) from None
+
+
+def _filled(given: Mapping[str, Any], config: Config, revision: str) -> dict[str, Any]:
+    if unknown := sorted(given.keys() - _PARTS):
+        known = ", ".join(sorted(_PARTS))
+        raise CommandError(f"{unknown[0]} is no part of a described call; those are {known}", ExitCode.USAGE)
+    if "tool" not in given:
+        raise CommandError("the call names no tool: give `tool` and `input`, or a whole document", ExitCode.USAGE)
+    tool = _tool(given["tool"], config)
+    call = _call(given, tool, config)
+    return {
+        "version": 1,
+        "principal": {"id": "local-agent", "kind": "unix", "roles": ["agent"], "groups": [], "claims": {}}
+        | _mapping(given, "principal"),
+        "session": _session(config) | _mapping(given, "session"),
+        "call": call | _mapping(given, "call"),
+        "tool": json.loads(tool.policy_json),
+        "gateway": {"replica": "local", "mode": config.policy.profile, "revision": revision},
+    }
+
+
+def _tool(given: Any, config: Config) -> RegisteredTool:
+    described: dict[str, Any] = {"name": given} if isinstance(given, str) else dict(given)
+    extra = {name: described.pop(name) for name in _OF_A_TOOL & described.keys()}
+    try:
+        if "metadata" in described:
+            described["metadata"] = ToolMetadata(**described["metadata"])
+        if "capability" in described:
+            described["capability"] = ToolCapability(**described["capability"])
+        declared = ToolDefinition(**described)
+        pin_state = PinState(extra.get("pin_state", PinState.PINNED))
+    except (TypeError, ValueError) as error:
+        names = ", ".join(one.name for one in fields(ToolDefinition))
+        raise CommandError(f"the tool is not described right: {error}; it has {names}", ExitCode.USAGE) from None
+    return register(
+        provider=str(extra.get("provider", "described")),
+        declared=declared,
+        effective=overridden(declared, config.tools),
+        sha256=fingerprint(declared),
+        pin_state=pin_state,
+        fact_arguments=fact_arguments(declared.name, config.tools),
+    )
+
+
+def _session(config: Config) -> dict[str, Any]:
+    past = SessionFacts().policy_part(pending=0, mode=config.pending.mode.value)
+    return {"id": "session-described", "intent": "", "labels": {}, "age_s": 0.0, **json.loads(f"{{{past}}}")}
+
+
+def _call(given: Mapping[str, Any], tool: RegisteredTool, config: Config) -> dict[str, Any]:
+    asked = _mapping(given, "input")
+    now = datetime.now(UTC)
+    field = config.confidence_field
+    workdir = str(_mapping(given, "call").get("workdir", ""))
+    return {
+        "id": "call-described",
+        "kind": "call",
+        "phase": "call",
+        "input": asked,
+        "input_bytes": len(json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode()),
+        "digest": "0" * 64,
+        "facts": _facts(given, asked, tool, workdir, config),
+        "confidence_field": field,
+        "deliverable": None,
+        "checkpoint": None,
+        "labels": {},
+        "intent": "",
+        "workdir": workdir,
+        "time": now.isoformat(timespec="milliseconds"),
+        "time_unix_s": now.timestamp(),
+        **({"confidence": asked[field]} if field in asked else {}),
+    }
+
+
+def _facts(
+    given: Mapping[str, Any], asked: dict[str, Any], tool: RegisteredTool, workdir: str, config: Config
+) -> dict[str, Any]:
+    if not tool.permission_class:
+        return {"class": "", "extracted": True}
+    return extract(
+        FactRequest(
+            permission_class=tool.permission_class,
+            tool=tool.name,
+            input=asked,
+            input_schema=tool.definition.input_schema,
+            argument_names=tool.fact_arguments,
+            workdir=workdir,
+            roots=tuple(given.get("roots", config.workspace_roots)),
+        )
+    )
+
+
+def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = given.get(name, {})
+    if not isinstance(value, dict):
+        raise CommandError(f"{name} must be a JSON object", ExitCode.USAGE)
+    return value
