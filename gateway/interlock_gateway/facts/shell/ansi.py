@@ -3,8 +3,8 @@
 import re
 
 _ESCAPE = re.compile(
-    rb"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9A-Fa-f]{1,2})|u(?P<short>[0-9A-Fa-f]{1,4})"
-    rb"|U(?P<long>[0-9A-Fa-f]{1,8})|c(?P<control>.)|(?P<single>[abeEfnrtv\\'\"?]))",
+    rb"\\(?:(?P<octal>[0-7]{1,3})|x(?P<hex>[0-9A-Fa-f]{1,2})|x\{(?P<braced>[0-9A-Fa-f]*)\}?|u(?P<short>[0-9A-Fa-f]{1,4})"
+    rb"|U(?P<long>[0-9A-Fa-f]{1,8})|c(?P<control>\\\\|.)|(?P<single>[abeEfnrtv\\'\"?]))",
     re.DOTALL,
 )
 _SINGLE = dict(zip(b"abeEfnrtv\\'\"?", b"\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
@@ -26,11 +26,11 @@ def _replace(match: re.Match[bytes]) -> bytes:
     if kind == "single":
         return bytes([_SINGLE[digits[0]]])
     if kind == "control":
-        return bytes([digits.upper()[0] & 0x1F])
+        return b"\x7f" if digits == b"?" else bytes([digits.upper()[0] & 0x1F])
     if kind == "octal":
         return bytes([int(digits, 8) & 0xFF])
-    code = int(digits, 16)
-    if kind == "hex":
-        return bytes([code])
+    code = int(digits or b"0", 16)
+    if kind in {"hex", "braced"}:
+        return bytes([code & 0xFF])
     # What is no character becomes a byte that never decodes, so that the word counts as not known.
     return b"\xff" if code > _LAST_CODE_POINT or code in _SURROGATES else chr(code).encode("utf-8")

@@ -9,15 +9,17 @@ from interlock_gateway.facts.shell.expansions import JOINED
 from interlock_gateway.facts.shell.reading import HOLE, MAX_DEPTH, LimitExceededError, Scope, Word
 from interlock_gateway.facts.shell.redirections import RedirectionReader
 
-WORD_END = r"(?=[ \t\n;&|()<>]|\Z)"
+WORD_END = rf"(?={JOINED}(?:[ \t\n;&|()<>]|\Z))"
 RESERVED = (
     *("if", "then", "elif", "else", "fi", "for", "select", "while", "until", "do", "done"),
     *("case", "esac", "function", "coproc", "time", "!", "{", "}", "[[", "in"),
 )
-_KEYWORD = re.compile("(?:" + "|".join(re.escape(word) for word in RESERVED) + ")" + WORD_END)
+_KEYWORD = re.compile(f"(?:{'|'.join(map(re.escape, RESERVED))}){WORD_END}")
+_BROKEN_KEYWORD = re.compile(f"(?:{'|'.join(JOINED.join(map(re.escape, word)) for word in RESERVED)}){WORD_END}")
 CASE_END = re.compile(rf";{JOINED};{JOINED}&|;{JOINED};|;{JOINED}&")
 _DOUBLE_PAREN = re.compile(rf"\({JOINED}\(")
 _NOT_ARITHMETIC = re.compile(r"[\w)\]}]\s+[\w.$~]|(?<![-+])[-+]\s*$|[*/%<>=&|^~?:,]\s*$")
+_LONGEST = max(map(len, RESERVED))
 _TEST_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)+")
 _AFTER_TEST = frozenset({"", " ", "\t", "\n", ";", "&", "|", "(", ")", "<", ">"})
 
@@ -40,15 +42,24 @@ class CompoundReader(RedirectionReader):
 
     def keyword(self) -> str | None:
         """The reserved word at the cursor, or None."""
-        match = _KEYWORD.match(self.text, self.pos)
-        return match[0] if match else None
+        match = _KEYWORD.match(self.text, self.pos) or self._broken_keyword()
+        return match[0].replace("\\\n", "") if match else None
+
+    def _broken_keyword(self) -> re.Match[str] | None:
+        broken = "\\\n" in self.text[self.pos : self.pos + _LONGEST]
+        return _BROKEN_KEYWORD.match(self.text, self.pos) if broken else None
+
+    def skip_keyword(self) -> None:
+        """Move past the reserved word at the cursor."""
+        match = _KEYWORD.match(self.text, self.pos) or self._broken_keyword()
+        self.pos = match.end() if match else self.pos
 
     def _take(self, *expected: str) -> str:
         self.blank_lines()
         keyword = self.keyword()
         if keyword not in expected:
             raise self.unexpected()
-        self.pos += len(keyword)
+        self.skip_keyword()
         return keyword
 
     def at_compound(self) -> bool:
@@ -65,7 +76,7 @@ class CompoundReader(RedirectionReader):
         if keyword is None:
             self._parenthesis()
         else:
-            self.pos += len(keyword)
+            self.skip_keyword()
             self._kinds[keyword](self)
         self.skip_blanks()
         while redirection := self.redirection():
@@ -129,7 +140,7 @@ class CompoundReader(RedirectionReader):
             self.reading.assignments.append(Word(HOLE, name.source, name=name.text))
             self.blank_lines()
             if self.keyword() == "in":
-                self.pos += len("in")
+                self.skip_keyword()
                 self._for_words()
         self.skip_blanks()
         self.pos += self.text.startswith(";", self.pos)
@@ -148,7 +159,7 @@ class CompoundReader(RedirectionReader):
         while True:
             self.blank_lines()
             if self.keyword() == "esac":
-                self.pos += len("esac")
+                self.skip_keyword()
                 return
             self._case_patterns()
             self.commands_until(frozenset({"esac"}))

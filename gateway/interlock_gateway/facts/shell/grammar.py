@@ -116,7 +116,7 @@ class ScriptReader(CompoundReader):
         """Move past a `!`, and past `time` or `coproc` when a compound command follows."""
         keyword, start = self.keyword(), self.pos
         if keyword == "!":
-            self.pos += 1
+            self.skip_keyword()
             return True
         if keyword == "time":
             match = _TIME_OPTIONS.match(self.text, start)
@@ -126,7 +126,7 @@ class ScriptReader(CompoundReader):
                 return True
         if keyword == "coproc":
             self.reading.bash_only = True
-            self.pos += len(keyword)
+            self.skip_keyword()
             self.skip_blanks()
             name = None if self.at_compound() else _COPROC_NAME.match(self.text, self.pos)
             self.pos = name.end() if name else self.pos

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 HOLE = "\U0010fffe"
 """Stands in a word's text for a part that is only known when the script runs. A noncharacter, refused in scripts."""
 
+PROCESS = f"/dev/fd/{HOLE}"
+"""The text of a process substitution."""
+
 MAX_SCRIPT_BYTES = 64 * 1024
 MAX_COMMANDS = 2_000
 MAX_DEPTH = 16

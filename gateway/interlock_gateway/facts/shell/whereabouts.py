@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from interlock_gateway.facts.places import Place, Workspace
-from interlock_gateway.facts.shell.reading import HOLE, Frame, Scope, Word
+from interlock_gateway.facts.shell.reading import HOLE, PROCESS, Frame, Scope, Word
 from interlock_gateway.facts.shell.survey import Found, Survey
 
 Location: TypeAlias = Literal["inside", "outside", "unknown", "stream", "network", "none"]
@@ -81,15 +81,13 @@ class Whereabouts:
 
     def spot(self, word: Word, text: str, found: Found | None) -> Spot:
         """Where `text`, which is `word` or a part of it, leads when the command `found` runs."""
-        if _STREAM.fullmatch(text):
-            return Spot("stream", text)
-        if _NETWORK.match(text):
-            return Spot("network", text)
-        if HOLE in text or (found is not None and found.moved):
-            return _UNKNOWN
+        special = _special(text)
+        if special or HOLE in text or (found is not None and found.moved):
+            return special or _UNKNOWN
         directories = self._directories if found is None else self._of(found.scope)
-        if not word.glob:
-            return self._joint(text, directories)
+        return self._pattern(text, directories) if word.glob else self._joint(text, directories)
+
+    def _pattern(self, text: str, directories: list[str]) -> Spot:
         pattern = _PATTERN.search(text)
         fixed = text[: pattern.start()].rpartition("/") if pattern else (text, "", "")
         rest = text[len(fixed[0]) + len(fixed[1]) :]
@@ -128,6 +126,14 @@ def path_texts(word: Word) -> list[str]:
     text = text.removeprefix("@")
     looks = "/" in text or text in {".", ".."} or word.glob or (word.tilde and text is word.text)
     return [text] if text and looks and (text.startswith("file:") or not _REMOTE.match(text)) else []
+
+
+def _special(text: str) -> Spot | None:
+    if text == PROCESS:
+        return Spot("stream")
+    if _STREAM.fullmatch(text):
+        return Spot("stream", text)
+    return Spot("network", text) if _NETWORK.match(text) else None
 
 
 def _spot(places: list[Place]) -> Spot:

@@ -3,7 +3,7 @@
 import re
 
 from interlock_gateway.facts.shell.expansions import ExpansionReader, Quoting
-from interlock_gateway.facts.shell.reading import HOLE, ShellSyntaxError, Word
+from interlock_gateway.facts.shell.reading import HOLE, PROCESS, ShellSyntaxError, Word
 
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`|&;()<>*?\[\]{}]+")
 _ENDS = frozenset(" \t\n|&;)")
@@ -117,7 +117,7 @@ class WordReader(ExpansionReader):
         elif char == "(":
             return self._array(parts, name)
         elif self.process_substitution():
-            parts.pieces.append(HOLE)
+            parts.pieces.append(PROCESS)
         else:
             return False
         return True

@@ -1,0 +1,44 @@
+"""What the tests of the facts share."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from facts_calls import Bash, Facts, RealBash
+from interlock_gateway.facts import FACTS_SCHEMA, FactRequest, extract
+
+VALIDATOR = jsonschema_rs.Draft202012Validator(FACTS_SCHEMA)
+
+
+@pytest.fixture(scope="session")
+def facts() -> Facts:
+    def facts_of(
+        permission_class: str,
+        given: Mapping[str, object],
+        *,
+        schema: Mapping[str, object] | None = None,
+        names: Mapping[str, tuple[str, ...]] | None = None,
+        workdir: str = "",
+        roots: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
+        document = extract(FactRequest(permission_class, "tool", given, schema or {}, names or {}, workdir, roots))
+        VALIDATOR.validate(document)
+        return document
+
+    return facts_of
+
+
+@pytest.fixture(scope="session")
+def bash(facts: Facts) -> Bash:
+    def facts_of(script: str, *, workdir: str = "", roots: tuple[str, ...] = ()) -> dict[str, Any]:
+        found: dict[str, Any] = facts("bash", {"command": script}, workdir=workdir, roots=roots)["bash"]
+        return found
+
+    return facts_of
+
+
+@pytest.fixture
+def real_bash(program: Callable[[str], Path], tmp_path: Path) -> RealBash:
+    return RealBash(program("bash"), tmp_path)
