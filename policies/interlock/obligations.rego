@@ -7,39 +7,48 @@ package interlock
 #   requirements: [POL-2]
 obligations := {} if count(duties) == 0
 
-else := object.union_n([merged_lists, merged_limits, merged_quorum, merged_approvers, merged_changes])
+else := merged
 
 duties := {finding.obligations | some finding in findings}
 
-merged_lists[name] := values if {
+# Whatever any rule takes away, hides or taints.
+merged[name] := values if {
 	some name in {"strip", "redact", "taint"}
 	values := sort({value | some duty in duties; some value in duty[name]})
 	count(values) > 0
 }
 
-merged_limits[name] := min(values) if {
+# The least limit.
+merged[name] := min(values) if {
 	some name in {"max_result_bytes", "timeout_s", "expires_s"}
 	values := {duty[name] | some duty in duties}
 	count(values) > 0
 }
 
-merged_quorum.quorum := max(values) if {
-	values := {duty.quorum | some duty in duties}
+# The greatest number of people.
+merged[name] := max(values) if {
+	some name in {"quorum"}
+	values := {duty[name] | some duty in duties}
 	count(values) > 0
 }
 
 # Fewer approvers is stricter: only those whom every rule accepts.
-merged_approvers.approvers := sort(intersection(approver_groups)) if count(approver_groups) > 0
+merged[name] := sort(intersection(approver_groups)) if {
+	some name in {"approvers"}
+	count(approver_groups) > 0
+}
+
+# Every change, when no two rules want different values of one field.
+merged[name] := {field: value | some field, values in changes; some value in values} if {
+	some name in {"set"}
+	count(changes) > 0
+	count(conflicting_fields) == 0
+}
 
 approver_groups := {groups |
 	some duty in duties
 	groups := {group | some group in duty.approvers}
 	duty.approvers
-}
-
-merged_changes.set := {field: value | some field, values in changes; some value in values} if {
-	count(changes) > 0
-	count(conflicting_fields) == 0
 }
 
 changes[field] contains value if {

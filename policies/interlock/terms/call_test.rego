@@ -84,7 +84,7 @@ reaching_out(call) := object.union(call, {"tool": {"open_world": true, "external
 
 applying(call) := object.union(call, {"call": {"kind": "apply", "phase": "apply"}})
 
-undeclared := object.union(json.remove(reading, ["/tool/metadata", "/tool/capability"]), {"tool": {
+undeclared := object.union(json.remove(reading, ["tool/metadata", "tool/capability"]), {"tool": {
 	"declared": false,
 	"effect": "undeclared",
 	"open_world": true,
@@ -197,3 +197,9 @@ messages(rule) := {finding.message | some finding in data.interlock.rules.findin
 obligations(rule) := {finding.obligations | some finding in data.interlock.rules.findings; finding.rule == rule}
 
 silent(rule) if verdicts(rule) == set()
+
+test_without_takes_the_field_away if {
+	not without(reading, "tool/name").tool.name
+	not without(reading, "tool").tool
+	reading.tool.name
+}

@@ -53,7 +53,13 @@ bash_plain(path) if {
 
 bash_plain(path) if {
 	path.inside == true
-	not regex.match("(^|/)[.][^/]*[*?[]", path.given)
+	not bash_hidden(path.given)
+}
+
+bash_hidden(given) if {
+	some segment in split(given, "/")
+	startswith(segment, ".")
+	not segment in {".", ".."}
 }
 
 # A program found by a path is whatever lies there.
@@ -68,7 +74,7 @@ bash_reading(command) if {
 
 bash_reading_name(command, list) := command.name if list[command.name]
 
-else := concat(" ", [command.name, command.subcommand])
+else := concat(" ", [command.name, command.subcommand]) if is_string(command.subcommand)
 
 bash_reading_as(command, condition) if {
 	not bash_any_flag(command, object.get(condition, "except", []))

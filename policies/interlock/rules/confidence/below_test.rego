@@ -20,7 +20,7 @@ test_confidence_below_leaves_what_is_no_number_to_its_own_rule if {
 }
 
 test_confidence_below_holds_without_the_other_fields_it_reads if {
-	every path in {"/principal", "/session", "/tool/effect"} {
+	every path in {"principal", "session", "tool/effect"} {
 		verdicts("confidence/below") == {"deny"} with input as without(confident(60), path)
 	}
 }

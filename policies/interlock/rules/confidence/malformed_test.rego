@@ -22,7 +22,7 @@ test_confidence_malformed_leaves_a_missing_value_to_its_own_rule if {
 }
 
 test_confidence_malformed_holds_without_the_other_fields_it_reads if {
-	every path in {"/call/confidence_field", "/principal", "/session", "/tool/effect"} {
+	every path in {"call/confidence_field", "principal", "session", "tool/effect"} {
 		verdicts("confidence/malformed") == {"deny"} with input as without(confident("90"), path)
 	}
 }

@@ -33,7 +33,7 @@ test_confidence_missing_lets_previews_and_undo_resume if {
 }
 
 test_confidence_missing_holds_without_the_fields_it_reads if {
-	every path in {"/call/confidence_field", "/call/kind", "/call/input", "/call", "/principal", "/session", "/tool/effect"} {
+	every path in {"call/confidence_field", "call/kind", "call/input", "call", "principal", "session", "tool/effect"} {
 		verdicts("confidence/missing") == {"deny"} with input as without(careful, path)
 	}
 }

@@ -19,4 +19,4 @@ findings contains {
 
 reversible_verdict := "allow" if input.tool.effect == "mutating"
 
-else := data.interlock.settings.generic.reversible_destruction
+else := data.interlock.settings.generic.reversible_destruction if input.tool.effect == "destructive"

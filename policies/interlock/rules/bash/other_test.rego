@@ -1,0 +1,21 @@
+package interlock.rules_test
+
+test_bash_other_asks_for_a_person if {
+	verdicts("bash/other") == {"checkpoint"} with input as one(["make"], {})
+	verdicts("bash/other") == {"checkpoint"} with input as running({})
+}
+
+test_bash_other_is_silent_for_what_only_reads if {
+	silent("bash/other") with input as listing
+}
+
+test_bash_other_is_silent_for_other_tools if {
+	silent("bash/other") with input as destroying
+}
+
+test_bash_other_holds_without_the_fields_it_reads if {
+	every path in {"call/facts/bash/commands", "call/facts/bash/paths", "call/facts/bash", "call/facts", "call"} {
+		verdicts("bash/other") == {"checkpoint"} with input as without(listing, path)
+	}
+	verdicts("bash/other") == {"checkpoint"} with input as without(one(["make"], {}), "tool")
+}

@@ -1,0 +1,117 @@
+package interlock.rules_test
+
+test_bash_read_only_allows_the_listed_commands if {
+	cases := [
+		listing,
+		one(["cat", "notes.txt"], {}),
+		one(["git", "status"], {"subcommand": "status"}),
+		one(["git", "log", "--oneline", "-n", "5"], {"subcommand": "log"}),
+		one(["git", "branch", "-a"], {"subcommand": "branch"}),
+		one(["sort", "-u", "notes.txt"], {}),
+		one(["find", ".", "-name", "x"], {}),
+		running({"commands": [command(["grep", "x", "a"]), command(["wc", "-l"])]}),
+		showing("/w/notes.txt"),
+		writing_nowhere,
+	]
+	every call in cases {
+		verdicts("bash/read_only") == {"allow"} with input as call
+	}
+}
+
+writing_nowhere := object.union(listing, {"call": {"facts": {"bash": {"writes": [{
+	"command": 0,
+	"operator": "2>",
+	"given": "/dev/null",
+	"dynamic": false,
+	"location": "stream",
+	"normalised": "/dev/null",
+	"inside": true,
+}]}}}})
+
+test_bash_read_only_is_silent_for_options_that_do_more if {
+	cases := [
+		one(["sort", "-o", "x", "x"], {}),
+		one(["sort", "--out", "x", "x"], {}),
+		one(["find", ".", "-delete"], {}),
+		one(["find", ".", "-exec", "ls"], {}),
+		one(["date", "-s", "now"], {}),
+		one(["uniq", "in", "out"], {}),
+		one(["rg", "--pre", "sh", "x"], {}),
+		one(["hostname", "other"], {}),
+		one(["git", "-c", "core.pager=sh", "log"], {"subcommand": "log"}),
+		one(["git", "log", "--output", "x"], {"subcommand": "log"}),
+		one(["git", "branch", "-D", "x"], {"subcommand": "branch"}),
+		one(["git", "branch", "-a", "new", "x"], {"subcommand": "branch", "operands": ["branch", "new"]}),
+		one(["git", "commit", "-m", "x"], {"subcommand": "commit"}),
+		one(["git", "config", "x", "y"], {"subcommand": "config"}),
+	]
+	every call in cases {
+		silent("bash/read_only") with input as call
+	}
+}
+
+test_bash_read_only_is_silent_for_commands_that_are_not_listed if {
+	every argv in [["tee", "x"], ["env"], ["sed", "-i", "s/a/b/", "x"], ["awk", "1"], ["npm", "test"], ["python3", "-V"]] {
+		silent("bash/read_only") with input as one(argv, {})
+	}
+	silent("bash/read_only") with input as running({"commands": [command(["ls"]), command(["make"])]})
+	silent("bash/read_only") with input as running({"commands": []})
+	silent("bash/read_only") with input as reading
+}
+
+test_bash_read_only_is_silent_for_programs_found_by_a_path if {
+	silent("bash/read_only") with input as one(["./ls"], {"name": "ls"})
+}
+
+test_bash_read_only_is_silent_for_interpreters if {
+	silent("bash/read_only") with input as one(["cat", "x"], {"interprets": {
+		"language": "shell",
+		"source": "file",
+		"script": "x",
+	}})
+}
+
+test_bash_read_only_is_silent_for_what_is_not_literal if {
+	unusual := [
+		{"dynamic": true},
+		{"assignments": [{"name": "X", "value": "1"}]},
+		{"functions": ["ls"]},
+		{"aliases": ["ls"]},
+		{"paths": [bash_path("/etc/passwd", false)]},
+		{"paths": [object.union(bash_path("/w/.e*", true), {"glob": true})]},
+		{"directory": {"changed": true, "location": "unknown", "normalised": null, "inside": false}},
+	]
+	every facts in unusual {
+		silent("bash/read_only") with input as running(object.union({"commands": [command(["ls", "x"])]}, facts))
+	}
+	silent("bash/read_only") with input as writing("inside", true)
+}
+
+test_bash_read_only_needs_to_know_where_a_script_reads if {
+	nowhere := {"directory": {"changed": false, "location": "unknown", "normalised": null, "inside": false}}
+	verdicts("bash/read_only") == {"allow"} with input as running(object.union({"commands": [command(["ls"])]}, nowhere))
+	silent("bash/read_only") with input as running(object.union({"commands": [command(["cat", "x"])]}, nowhere))
+}
+
+test_bash_read_only_is_silent_for_names_of_secrets if {
+	silent("bash/read_only") with input as one(["cat", ".env"], {})
+	silent("bash/read_only") with input as one(["cat", "keys/ID_RSA"], {})
+}
+
+test_bash_read_only_allows_patterns_for_visible_files if {
+	visible := {"paths": [object.union(bash_path("/w/src/*.py", true), {"glob": true})]}
+	call := running(object.union({"commands": [command(["cat", "src/*.py"])]}, visible))
+	verdicts("bash/read_only") == {"allow"} with input as call
+}
+
+test_bash_read_only_is_silent_without_the_fields_it_reads if {
+	shown_file := showing("/w/notes.txt")
+	every field in {
+		"parse_error", "dynamic", "assignments", "functions", "aliases", "commands", "paths", "writes", "directory",
+		"commands/0/name", "commands/0/argv", "commands/0/flags", "commands/0/operands", "commands/0/interprets",
+		"paths/0/inside",
+	} {
+		silent("bash/read_only") with input as without(shown_file, concat("/", ["call/facts/bash", field]))
+	}
+	silent("bash/read_only") with input as without(shown_file, "call/facts/extracted")
+}

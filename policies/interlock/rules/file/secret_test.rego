@@ -1,0 +1,43 @@
+package interlock.rules_test
+
+named(name) := {"given": name, "segments": [name], "name": name, "given_name": name}
+
+test_file_secret_denies_reading_and_writing if {
+	every name in {".env", ".ENV", ".env.local", "id_rsa", "server.pem", "a.b.KEY", ".netrc", "secrets.yaml"} {
+		verdicts("file/secret") == {"deny"} with input as touching(reading, named(name))
+		verdicts("file/secret") == {"deny"} with input as touching(changing, named(name))
+	}
+}
+
+test_file_secret_denies_whatever_lies_in_a_secret_directory if {
+	argument := {"given": ".ssh/config", "segments": [".ssh", "config"], "name": "config", "given_name": "config"}
+	verdicts("file/secret") == {"deny"} with input as touching(reading, argument)
+}
+
+test_file_secret_denies_a_link_to_a_secret_and_a_link_called_like_one if {
+	verdicts("file/secret") == {"deny"} with input as touching(reading, {"name": ".env", "segments": [".env"]})
+	verdicts("file/secret") == {"deny"} with input as touching(reading, {"given_name": ".env"})
+}
+
+test_file_secret_is_silent_for_other_files if {
+	every name in {"notes.txt", ".env.example", ".envrc", "key", "pem", ".gitignore", "environment.ts"} {
+		silent("file/secret") with input as touching(reading, named(name))
+	}
+	silent("file/secret") with input as reading
+}
+
+test_file_secret_holds_without_the_other_fields_it_reads if {
+	every field in {"given", "given_name", "segments", "extension"} {
+		path := concat("/", ["call/facts/file/arguments/0", field])
+		verdicts("file/secret") == {"deny"} with input as without(touching(reading, named(".env")), path)
+	}
+	in_ssh := touching(reading, {"segments": [".ssh", "x"], "name": "x", "given_name": "x"})
+	verdicts("file/secret") == {"deny"} with input as without(in_ssh, "call/facts/file/arguments/0/given_name")
+	verdicts("file/secret") == {"deny"} with input as without(touching(reading, named(".env")), "tool/metadata")
+}
+
+test_file_secret_is_followed_by_another_rule_when_its_facts_are_missing if {
+	every path in {"call/facts/file", "call/facts/extracted", "call/facts"} {
+		verdicts("file/outside") == {"deny"} with input as without(touching(reading, named(".env")), path)
+	}
+}
