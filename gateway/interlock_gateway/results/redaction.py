@@ -7,7 +7,7 @@ interpreter's lock.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -20,7 +20,11 @@ from interlock_gateway.results.screening import assigned_secret, assigned_token
 POLICY = "policy"
 # Escapes of plain characters, behind which a secret would not be recognised in JSON text.
 HIDING_ESCAPE = re.compile(rb"\\u00(?:0[9aAcCdD]|[2-7])|\\/")
+TOO_MANY = "too-many"
+TOO_DEEP = "too-deep"
 MAX_DEPTH = 200
+# A text or value with more of what might be secrets is not shown at all: judging each takes a few microseconds.
+MAX_MATCHES = 50_000
 _NO_COUNTS: Mapping[str, int] = {}
 
 
@@ -82,7 +86,12 @@ class Redactor:
     def redact_text(self, text: str) -> RedactedText:
         """The text with each secret replaced by `[redacted:<kind>]`; the same object when it has none."""
         encoded = text.encode("utf-8", "surrogatepass")
-        spans = self._spans(encoded)
+        candidates = self._anchors.Match(encoded)
+        if candidates is None:
+            return RedactedText(text, _NO_COUNTS)
+        spans = self._spans(candidates, encoded)
+        if spans is None:
+            return RedactedText(mark(TOO_MANY), {TOO_MANY: 1})
         if not spans:
             return RedactedText(text, _NO_COUNTS)
         pieces: list[bytes] = []
@@ -102,23 +111,27 @@ class Redactor:
         clean = walk.value(value, "", 0)
         return RedactedValue(clean, dict(walk.counts), tuple(walk.pointers))
 
-    def _spans(self, encoded: bytes) -> list[_Span]:
-        candidates = self._anchors.Match(encoded)
-        if candidates is None:
-            return []
-        found = [span for rank in candidates for span in self._of(rank, encoded)]
+    def _spans(self, candidates: list[int], encoded: bytes) -> list[_Span] | None:
+        """Where the secrets are, in order; `None` when there are too many matches to judge."""
+        found: list[_Span] = []
+        left = MAX_MATCHES
+        for rank in candidates:
+            for match in self._patterns[rank].finditer(encoded):
+                left -= 1
+                if left < 0:
+                    return None
+                span = self._judged(rank, encoded, match)
+                if span is not None:
+                    found.append(span)
         return _merged(sorted(found, key=lambda span: (span.start, span.rank)), encoded)
 
-    def _of(self, rank: int, encoded: bytes) -> Iterator[_Span]:
-        detector, pattern = self._detectors[rank], self._patterns[rank]
-        for match in pattern.finditer(encoded):
-            start, end = _secret_bounds(match, pattern.groups)
-            name = match.group(1) or b"" if detector.named else b""
-            if detector.screen is not None and not detector.screen(encoded, name, start, end):
-                continue
-            if detector.extend is not None:
-                end = detector.extend(encoded, start, end)
-            yield _Span(start, end, rank)
+    def _judged(self, rank: int, encoded: bytes, match: "re2._Match") -> _Span | None:
+        detector = self._detectors[rank]
+        start, end = _secret_bounds(match, self._patterns[rank].groups)
+        name = (match.group(1) or b"") if detector.named else b""
+        if detector.screen is not None and not detector.screen(encoded, name, start, end):
+            return None
+        return _Span(start, detector.extend(encoded, start, end) if detector.extend is not None else end, rank)
 
 
 def _secret_bounds(match: "re2._Match", groups: int) -> tuple[int, int]:
@@ -174,7 +187,7 @@ class _Walk:
         if isinstance(value, str):
             return self._string(value, pointer)
         if isinstance(value, dict | list) and depth >= MAX_DEPTH:
-            return self._replaced("too-deep", pointer)
+            return self._replaced(TOO_DEEP, pointer)
         if isinstance(value, dict):
             return self._object(value, pointer, depth)
         if isinstance(value, list):
@@ -207,6 +220,8 @@ class _Walk:
         return item
 
     def _string(self, text: str, pointer: str) -> str:
+        if len(self.pointers) >= MAX_MATCHES:
+            return self._replaced(TOO_MANY, pointer)
         redacted = self.redactor.redact_text(text)
         if redacted.counts:
             self.counts.update(redacted.counts)

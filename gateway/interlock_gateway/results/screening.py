@@ -7,22 +7,25 @@ import base64
 import binascii
 import re
 
-_NOT_A_VALUE = re.compile(
-    rb"(?i)(?:null|none|nil|true|false|undefined|unset|empty|str|string|secretstr|bytes|int|integer|bool|boolean|any|object"
+# A word, a mask, a gap to fill in, a variable.
+_PLACEHOLDER = re.compile(
+    rb"(?i:null|none|nil|true|false|undefined|unset|empty|str|string|secretstr|bytes|int|integer|bool|boolean|any|object"
     rb"|optional|required|redacted|hidden|masked|omitted|removed|password|passwd|passphrase|secret|token|key|text|value|input"
     rb"|prompt|yes|no|field|self|is|was|the|a|an|for|must|cannot|and|or|in|of|to|not)"
+    rb"|\[redacted:[a-z-]+\]?|[*xX.\-_#?]+|(?:\xe2\x80\xa2)+|<[^>]*>?|\{\{[^}]*\}{0,2}|%\([^)]*\)?s?|\[[A-Za-z _-]+\]?"
+    rb"|\$\{[^}]*\}?|\$\([^)]*\)?|\$[A-Z_][A-Z0-9_]*|%[A-Z_]+%"
 )
-_MASKED = re.compile(rb"\[redacted:.*|[*xX.\-_#?]+|\xe2\x80\xa2.*|<[^>]*>?|\{\{.*|%\(.*|\[[A-Za-z _-]+\]?", re.DOTALL)
-_VARIABLE = re.compile(rb"\$(?:\{.*|\(.*|[A-Z_][A-Z0-9_]*)|%[A-Z_]+%", re.DOTALL)
 # A call, an index, an attribute; a plain name that ends an argument or is named like what it is assigned to.
 _CODE = re.compile(
     rb"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*[(\[].*"
     rb"|[A-Za-z_]+(?:\.[A-Za-z_]+)+[,)\]}:;]*"
     rb"|[A-Za-z_]+[,)\]}]+"
     rb"|(?i:[a-z_]*(?:password|passwd|pwd|passphrase|key|secret|token|key_id)[,)\]}:;]*)"
-    rb"|[(=,)].*|%[sr].*|\{[a-z_!.]*\}.*|[0-9]{1,2},?",
+    rb"|[(=,)].*|%[sr].*|\{[\w!.:]*\}?|[0-9]{1,2},?",
     re.DOTALL,
 )
+_LETTER = re.compile(rb"[A-Za-z]")
+_DIGIT = re.compile(rb"[0-9]")
 # Tokens that say where to go on, not who one is.
 _POSITION = re.compile(
     rb"(?i).*(?:page|next|prev|continu|cursor|sync|state|resume|pagination|start|end|etag|max|stop|request|idempot)[\w.-]*token"
@@ -42,13 +45,12 @@ def assigned_secret(text: bytes, name: bytes, start: int, end: int) -> bool:
     """Whether what is assigned to a name that says "secret" outright is a value at all."""
     raw = text[start:end]
     value = raw.rstrip(_TRAILING)
-    if not value or _NOT_A_VALUE.fullmatch(value) or _MASKED.fullmatch(value) or _VARIABLE.fullmatch(value):
+    if not value or _PLACEHOLDER.fullmatch(value):
         return False
     is_quoted = text[start - 1 : start] in {b'"', b"'"}
     if not is_quoted and _CODE.fullmatch(raw):
         return False
-    is_directory = _WORKING_DIRECTORY.fullmatch(name) is not None and value[:1] in {b"/", b"~", b"."}
-    return not is_directory
+    return value[:1] not in {b"/", b"~", b"."} or not _WORKING_DIRECTORY.fullmatch(name)
 
 
 def option_secret(text: bytes, name: bytes, start: int, end: int) -> bool:
@@ -64,10 +66,11 @@ def assigned_token(text: bytes, name: bytes, start: int, end: int) -> bool:
         return False
     if len(value) < _MIN_TOKEN or _POSITION.fullmatch(name) or not assigned_secret(text, name, start, end):
         return False
-    has_digit = any(48 <= byte <= 57 for byte in value)  # noqa: PLR2004 - "0" to "9"
-    has_letter = value.upper() != value.lower()
-    is_mixed = len(value) >= _MIN_MIXED and value not in {value.lower(), value.upper()}
-    return has_letter and (has_digit or is_mixed)
+    if _LETTER.search(value) is None:
+        return False
+    return _DIGIT.search(value) is not None or (
+        len(value) >= _MIN_MIXED and value not in {value.lower(), value.upper()}
+    )
 
 
 def basic_credentials(text: bytes, _name: bytes, start: int, end: int) -> bool:

@@ -37,11 +37,3 @@ def open_chain(directory: Path, key: SigningKey, segment_bytes: int = 1 << 20) -
 
 def kinds(directory: Path) -> list[str]:
     return [record.kind for record in read_records(directory)]
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    """Wait for another thread, at most `PATIENCE_S` seconds of real time."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        await asyncio.sleep(0.002)

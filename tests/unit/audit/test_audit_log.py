@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from audit_logs import ManualClock, eventually, kinds, open_log
+from audit_logs import ManualClock, kinds, open_log
+from waiting import eventually
 from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import SigningKey
 from interlock_gateway.audit.log import AuditLimits, AuditLog

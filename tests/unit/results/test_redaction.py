@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.results.detectors import KINDS
-from interlock_gateway.results.redaction import MAX_DEPTH, Redactor
+from interlock_gateway.results.redaction import MAX_DEPTH, MAX_MATCHES, Redactor
 from secret_shapes import SHAPES, canary
 
 REDACTOR = Redactor()
@@ -245,3 +245,19 @@ def test_no_text_takes_more_than_linear_time(piece: str) -> None:
     seconds(10_000)
     # Quadratic time would be 64 times as long for 8 times the text; constants and noise are not.
     assert seconds(800_000) < 24 * max(seconds(100_000), 0.01)
+
+
+@pytest.mark.req("RES-6", "SEC-3")
+def test_more_than_can_be_judged_is_not_shown_at_all() -> None:
+    flood = "token: a1b2c3d4 " * (MAX_MATCHES + 1)
+    redacted = REDACTOR.redact_text(flood)
+    assert (redacted.text, redacted.counts) == ("[redacted:too-many]", {"too-many": 1})
+    value: JsonValue = [{"password": "hunter2"}] * MAX_MATCHES + [{"note": "harmless"}]
+    last = REDACTOR.redact_value(value).value
+    assert isinstance(last, list)
+    assert last[-1] == {"[redacted:too-many]": "[redacted:too-many]"}
+
+
+@pytest.mark.req("RES-6")
+def test_what_follows_a_mark_is_not_taken_for_masked() -> None:
+    assert "hunter2" not in REDACTOR.redact_text('password="[redacted:password]hunter2"').text
