@@ -1,8 +1,5 @@
 """Audit logs for the tests: a clock that they move, and waits that end."""
 
-import asyncio
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from interlock_gateway.audit.chain import Chain

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from audit_logs import ManualClock, kinds, open_log
-from waiting import eventually
 from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import SigningKey
 from interlock_gateway.audit.log import AuditLimits, AuditLog
@@ -19,6 +18,7 @@ from interlock_gateway.audit.read import read_last, read_records
 from interlock_gateway.audit.segments import list_segments
 from interlock_gateway.audit.verify import LogEnd, verify
 from interlock_gateway.errors import AuditUnavailableError
+from waiting import eventually
 
 
 @pytest.fixture

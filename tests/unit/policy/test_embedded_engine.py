@@ -14,6 +14,7 @@ from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
+from waiting import eventually
 
 SETTINGS = PoolSettings(timeout_s=0.5, longest_wait_s=5.0, memory_bytes=64 * 1024 * 1024)
 ANSWER = b'{"do": "answer", "say": "hello"}'
@@ -129,9 +130,7 @@ async def test_extra_workers_are_ended_when_they_have_been_idle() -> None:
         await asyncio.sleep(0)
         assert await said(engine) == "hello"
         assert await runaway is GatewayErrorCode.POLICY_TIMEOUT
-        async with asyncio.timeout(30):
-            while len(engine.process_ids) != 1:  # noqa: ASYNC110 - a process ends, and nobody tells
-                await asyncio.sleep(0.01)
+        await eventually(lambda: len(engine.process_ids) == 1)
 
 
 @pytest.mark.req("ENG-4")

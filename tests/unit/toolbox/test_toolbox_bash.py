@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from interlock.toolbox.outputs import HeadAndTail
 from interlock.v1.provider_pb2 import ToolInvocation, ToolResult
 from interlock.v1.tool_provider_service_pb2 import ExecuteRequest
 from toolbox_workplaces import Box, box_of, memory_workplace
+from waiting import eventually
 
 
 def details(result: ToolResult) -> dict[str, Any]:
@@ -30,14 +30,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 -- other processes set no event
-            await asyncio.sleep(0.01)
-
-
 async def until_gone(pid: int) -> None:
-    await until(lambda: not alive(pid))
+    await eventually(lambda: not alive(pid))
 
 
 def whole_line(path: Path) -> str:
@@ -157,7 +151,7 @@ async def test_what_ignores_the_polite_signal_is_killed(local_box: Box, tmp_path
 @pytest.mark.req("BOX-6")
 async def test_the_whole_group_is_ended_on_cancellation(local_box: Box, tmp_path: Path) -> None:
     call = asyncio.create_task(local_box.result("bash", command=f"sleep 300 & echo $! $$ > {tmp_path}/pids; wait"))
-    await until(lambda: bool(whole_line(tmp_path / "pids")))
+    await eventually(lambda: bool(whole_line(tmp_path / "pids")))
     pids = [int(pid) for pid in whole_line(tmp_path / "pids").split()]
 
     call.cancel()
