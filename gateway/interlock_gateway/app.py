@@ -82,7 +82,7 @@ class Endpoints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rooms:
+class Rooms:
     """The built gateway."""
 
     parts: Parts
@@ -99,9 +99,9 @@ class _Rooms:
 class Gateway:
     """A gateway that is serving. Made by `running`."""
 
-    def __init__(self, config: Config, rooms: _Rooms, health: Health, clock: Clock, replica: str) -> None:
+    def __init__(self, config: Config, rooms: Rooms, health: Health, clock: Clock, replica: str) -> None:
         self.config = config
-        self._rooms = rooms
+        self.rooms = rooms
         self._health = health
         self._clock = clock
         self._replica = replica
@@ -111,7 +111,7 @@ class Gateway:
 
     def state(self) -> GatewayState:
         """How the gateway is at this moment."""
-        rooms = self._rooms
+        rooms = self.rooms
         stats = rooms.audit.stats
         book = rooms.parts.sessions
         return GatewayState(
@@ -132,24 +132,24 @@ class Gateway:
 
     async def providers_settled(self, timeout_s: float) -> None:
         """Wait until every provider has described itself once, at most `timeout_s` seconds."""
-        await self._rooms.directory.settled(timeout_s)
+        await self.rooms.directory.settled(timeout_s)
 
     def idle(self) -> bool:
         """Whether no call is in flight, and nothing is left to be journaled of those that were."""
-        return self._rooms.pipeline.in_flight == 0 and len(self._rooms.parts.tasks) == 0
+        return self.rooms.pipeline.in_flight == 0 and len(self.rooms.parts.tasks) == 0
 
     def tool(self, name: str) -> RegisteredTool | None:
         """The tool with this name or alias, as it is registered now."""
-        return self._rooms.parts.registry.find(name)
+        return self.rooms.parts.registry.find(name)
 
     async def drain(self) -> None:
         """Take no new calls, and let those in flight end."""
-        self._rooms.pipeline.draining = True
+        self.rooms.pipeline.draining = True
         await self._health.set(serving=False)
         await asyncio.gather(*(listener.stop(self.config.server.drain_s) for listener in self._listeners))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.server.drain_s):
-                await self._rooms.parts.tasks.drain()
+                await self.rooms.parts.tasks.drain()
 
     async def listen(self) -> None:
         """Bind every address and serve. Raises `ConfigError` for an address that cannot be had."""
@@ -164,7 +164,7 @@ class Gateway:
         for listener in self._listeners:
             await listener.start()
         metrics = self._serve_metrics()
-        engine = self._rooms.engine
+        engine = self.rooms.engine
         self.endpoints = Endpoints(tuple(agents), tuple(operators), metrics, engine.revision, engine.profile)
 
     async def keep_house(self) -> None:
@@ -172,17 +172,17 @@ class Gateway:
         while True:
             await self._health.set(serving=self._fit_to_serve())
             try:
-                await self._rooms.parts.sessions.flush()
-                await self._rooms.parts.sessions.expire()
+                await self.rooms.parts.sessions.flush()
+                await self.rooms.parts.sessions.expire()
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})
             await asyncio.sleep(HOUSEKEEPING_S)
 
     def _fit_to_serve(self) -> bool:
-        return all(component.healthy for component in self._components()) and not self._rooms.pipeline.draining
+        return all(component.healthy for component in self._components()) and not self.rooms.pipeline.draining
 
     def _components(self) -> tuple[Component, ...]:
-        rooms = self._rooms
+        rooms = self.rooms
         return (
             Component("policy", rooms.engine.ready, "" if rooms.engine.ready else "no worker with the policy lives"),
             Component("state", rooms.store.healthy, "" if rooms.store.healthy else "the database cannot be written"),
@@ -194,7 +194,7 @@ class Gateway:
     ) -> list[str]:
         if not addresses:
             return []
-        rooms = self._rooms
+        rooms = self.rooms
         agent_rpcs = GatewayRpcs(rooms.parts, rooms.pipeline).rpcs()
         agent_rpcs |= ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs()
         handlers = [(GATEWAY_SERVICE, service_handler(GATEWAY_SERVICE, agent_rpcs, authenticator))]
@@ -206,7 +206,7 @@ class Gateway:
         return [listener.listen(self.config.at_state(address), mode) for address in addresses]
 
     def _admin_parts(self) -> AdminParts:
-        rooms = self._rooms
+        rooms = self.rooms
         return AdminParts(
             clock=self._clock,
             store=rooms.store,
@@ -224,7 +224,7 @@ class Gateway:
             return ""
         host, _, port = listen.rpartition(":")
         try:
-            server, _ = start_http_server(int(port), host, registry=self._rooms.metrics.registry)
+            server, _ = start_http_server(int(port), host, registry=self.rooms.metrics.registry)
         except (OSError, ValueError) as error:
             raise ConfigError(f"cannot serve metrics on {listen}: {error}") from None
         return f"{host}:{server.server_port}"
@@ -265,7 +265,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         yield gateway
 
 
-async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitStack) -> _Rooms:
+async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitStack) -> Rooms:
     metrics = Metrics(CollectorRegistry())
     engine, policy = await _policy(config, clock, stack)
     store = await _store(config, replica, stack)
@@ -301,7 +301,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         tasks=TaskKeeper(),
     )
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)
-    return _Rooms(parts, CallPipeline(parts), engine, store, artifacts, audit, metrics, directory, policy)
+    return Rooms(parts, CallPipeline(parts), engine, store, artifacts, audit, metrics, directory, policy)
 
 
 async def _policy(config: Config, clock: Clock, stack: AsyncExitStack) -> tuple[EmbeddedEngine, PolicyKeeper]:

@@ -172,6 +172,8 @@ class CallPipeline:
 
     async def _enforced(self, run: CallRun) -> CallResult:
         if self._steps.path(run) is Path.PREVIEW:
+            if not self._parts.recorder.healthy:
+                return self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
             return await self._previewer.preview(run)
         try:
             return await (self._dispatcher.read(run) if run.read_only else self._dispatcher.change(run))
@@ -222,6 +224,8 @@ class CallPipeline:
                 # It ran, the journal says so, and its intent is in the audit; the answer must not hide that.
                 details: JsonObject = {**result.details, "audit": "the receipt of this call could not be written"}
                 return replace(result, details=details)
+            if result.status is CallStatus.PREVIEW:
+                await self._previewer.take_back(run, result)
             return self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
         return result
 

@@ -17,7 +17,7 @@ from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
 _KNOWN = frozenset({"verdict", "reasons", "obligations", "notes"})
 _KNOWN_OBLIGATIONS = frozenset(Obligations.__dataclass_fields__) - {"set_fields"} | {"set"}
-_VERDICTS: dict[object, Verdict] = {verdict.value: verdict for verdict in Verdict}
+_VERDICTS: dict[str, Verdict] = {verdict.value: verdict for verdict in Verdict}
 _MAX_SECONDS = 30 * 86_400.0
 
 
@@ -29,7 +29,8 @@ def read_decision(raw: bytes, *, decision_id: str, revision: str, profile: str) 
         raise _malformed("the policy's answer is not JSON") from None
     if not isinstance(document, dict) or not document.keys() <= _KNOWN:
         raise _malformed("the policy's answer is not a decision object")
-    verdict = _VERDICTS.get(document.get("verdict"))
+    said = document.get("verdict")
+    verdict = _VERDICTS.get(said) if isinstance(said, str) else None
     if verdict is None:
         raise _malformed("the policy's answer has no known verdict")
     return Decision(

@@ -55,6 +55,15 @@ class Previewer:
         action = await self._parts.store.pending.replace_pending(stale.pending_id, self._action(run, dry_run))
         return await self._answer(run, dry_run, action)
 
+    async def take_back(self, run: CallRun, result: CallResult) -> None:
+        """Discard what `result` left pending, because its receipt could not be written (PIPE-12)."""
+        if result.pending is None:
+            return
+        now = self._parts.clock.now()
+        gone = await self._parts.store.pending.discard_pending(result.pending.pending_id, now, "no receipt")
+        if gone is not None:
+            self._count(run, -1)
+
     async def _dry_run(self, run: CallRun) -> DryRun | CallResult:
         provider = self._parts.providers.get(run.known_tool.provider)
         now = self._parts.clock.monotonic()
@@ -116,5 +125,5 @@ class Previewer:
 
     def _count(self, run: CallRun, change: int) -> None:
         run.live.pending_count += change
-        run.live.facts.previews["previewed"] += 1
+        run.live.facts.previews["previewed"] += change
         self._parts.observer.pending_changed(change)

@@ -1,5 +1,6 @@
 """A real gateway on real sockets, with a provider whose tools record what ran: everything here goes over gRPC."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -50,7 +51,7 @@ class Ledger:
         return [name for name, _ in self.ran]
 
 
-def ledger_tools(ledger: Ledger) -> list[Tool[..., Any]]:
+def ledger_tools(ledger: Ledger) -> list[Tool[..., Any]]:  # noqa: C901 - a list of small tools
     """Tools of every kind that the gateway tells apart."""
 
     @tool(read_only=True, concurrency_safe=True, prompt_snippet="echo: say it again", aliases=["say"])
@@ -132,7 +133,7 @@ def ledger_tools(ledger: Ledger) -> list[Tool[..., Any]]:
         return None
 
     @tool(destructive=False, reversible=True)
-    def stand(label: str, clear: bool = False) -> ToolResult:
+    def stand(label: str, *, clear: bool = False) -> ToolResult:
         """Register a standing handler, or clear it."""
         if clear:
             return ToolResult(content="cleared", clear_standing_handler=label)
@@ -193,3 +194,10 @@ async def bench(
         await gateway.providers_settled(5.0)
         agent = await stack.enter_async_context(Client(gateway.endpoints.agents[0]))
         yield Bench(gateway, agent, ledger, clock, directory, server)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for something that happens soon, at most ten seconds."""
+    async with asyncio.timeout(10):
+        while not true():  # noqa: ASYNC110 - what is waited for has no event of its own
+            await asyncio.sleep(0.02)

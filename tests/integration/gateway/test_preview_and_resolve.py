@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided
+from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided, until
 from interlock import CallStatus
 from interlock import Gateway as Client
-from interlock.provider import DryRunResult, ToolContext, tool
+from interlock.provider import DryRunResult, tool
 from interlock_gateway.app import Gateway, running
 from interlock_gateway.config import PendingConfig, PendingMode
 
@@ -256,7 +256,7 @@ async def test_racing_resolvers_apply_once(at: Bench) -> None:
     session = at.agent.session("s")
     await session.call("replace_value", {"value": "b"})
     results = await asyncio.gather(*(session.resolve("apply", f"racer {n}") for n in range(20)))
-    assert sorted(result.text for result in results)[-1] == "now b"
+    assert max(result.text for result in results) == "now b"
     assert at.ledger.names() == ["replace_value"]
 
 
@@ -275,7 +275,7 @@ async def test_a_definition_that_changed_since_the_preview_is_not_applied(socket
             await gateway.providers_settled(5)
             await session.call("replace_value", {"value": "b"})
         async with provided(socket_directory, described("now harmless, promise")):
-            await _until(lambda: _pin_state(gateway, "replace_value") == "changed")
+            await until(lambda: _pin_state(gateway, "replace_value") == "changed")
             result = await session.resolve("apply", "go")
             assert "has changed since the preview" in result.text
             assert ledger.ran == []
@@ -288,7 +288,7 @@ async def test_a_cancelled_apply_is_unknown_until_somebody_says_what_happened(so
     started, ended = asyncio.Event(), asyncio.Event()
 
     @tool(destructive=True)
-    async def slow(context: ToolContext) -> str:
+    async def slow() -> str:
         """Never finish."""
         started.set()
         try:
@@ -309,7 +309,7 @@ async def test_a_cancelled_apply_is_unknown_until_somebody_says_what_happened(so
         applying.cancel()
         await asyncio.wait_for(ended.wait(), 5)
         await asyncio.gather(applying, return_exceptions=True)
-        await _until(lambda: at.gateway.idle())
+        await until(at.gateway.idle)
         unknown = await session.resolve("apply", "again")
         assert "The outcome of the slow one is not known" in unknown.text
         assert (await session.pending()).actions == ()
@@ -324,7 +324,8 @@ async def test_policy_is_asked_again_at_apply(socket_directory: Path) -> None:
     (overlay / "custom").mkdir(parents=True)
     (overlay / "custom" / "no_apply.rego").write_text(
         "# METADATA\n# title: Nothing is applied\npackage interlock.custom\n\n"
-        'findings contains {"verdict": "deny", "code": "frozen", "message": "the system is frozen", "rule": "custom/no_apply"} if {\n'
+        'findings contains {"verdict": "deny", "code": "frozen", "message": "the system is frozen", '
+        '"rule": "custom/no_apply"} if {\n'
         '\tinput.call.phase == "apply"\n}\n'
     )
     from interlock_gateway.config import PolicyConfig
@@ -353,9 +354,3 @@ async def test_closing_a_session_discards_what_is_pending(at: Bench) -> None:
 def _pin_state(gateway: Gateway, tool_name: str) -> str:
     registered = gateway.tool(tool_name)
     return registered.pin_state.value if registered is not None else ""
-
-
-async def _until(true: object) -> None:
-    async with asyncio.timeout(10):
-        while not true():  # type: ignore[operator]
-            await asyncio.sleep(0.02)
