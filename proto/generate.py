@@ -1,5 +1,4 @@
-"""
-Generate the Python stubs of the protos into ``sdk/interlock/v1``.
+"""Generate the Python stubs of the protos into ``sdk/interlock/v1``.
 
 The stubs are committed, so that installing the SDK needs no compiler. Run without arguments after changing a
 ``.proto``; ``--check`` writes nothing and exits with 1 when what is committed is not what the protos and the installed
@@ -66,8 +65,7 @@ def run_protoc(protos: list[str], *outputs: str) -> None:
 
 
 def service_types(proto: descriptor_pb2.FileDescriptorProto) -> str:
-    """
-    Return the type stub of a ``_pb2_grpc`` module, which grpcio-tools leaves untyped.
+    """Return the type stub of a ``_pb2_grpc`` module, which grpcio-tools leaves untyped.
 
     Calls and answers are ``Any``, because the same classes serve the synchronous and the asyncio API.
     """

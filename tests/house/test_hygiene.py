@@ -9,7 +9,8 @@ REGISTRY = re.compile(
     rb"|https?://(?:pypi\.|files\.pythonhosted\.|registry\.npmjs\.|proxy\.golang\.|repo1?\.maven\.|index\.crates\.)",
     re.IGNORECASE,
 )
-MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|farm|root|home/\w+|Users/\w+)/")
+# Where checkouts lie on developers' and build machines.
+MACHINE_PATH = re.compile(rb"(?<![\w.])/(?:work|workspace|builds|home/runner|Users/\w+)/")
 
 
 def test_no_file_names_a_registry() -> None:

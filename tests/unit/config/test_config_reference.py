@@ -52,7 +52,7 @@ def test_every_key_has_a_description_and_stands_in_the_documentation() -> None:
         ("policy: {workers: 65}", False),
     ],
 )
-def test_the_schema_accepts_what_the_gateway_accepts(text: str, accepted: bool) -> None:  # noqa: FBT001 -- a table
+def test_the_schema_accepts_what_the_gateway_accepts(text: str, accepted: bool) -> None:
     document: Any = yaml.safe_load(text)
     assert validator_for(config_schema()).is_valid(document) is accepted
 

@@ -123,7 +123,7 @@ async def test_the_tool_chooses_how_its_result_is_shortened(processor: ResultPro
 
 @pytest.mark.req("RES-1", "RES-4", "ART-4")
 @pytest.mark.parametrize("full", [True, False])
-async def test_what_cannot_be_stored_is_said_and_shortened_all_the_same(full: bool) -> None:  # noqa: FBT001
+async def test_what_cannot_be_stored_is_said_and_shortened_all_the_same(full: bool) -> None:
     reports: list[ProcessingReport] = []
     store = FullStore() if full else None
     processor = ResultProcessor(REDACTOR, store, text_bytes=100, part_bytes=100, on_processed=reports.append)

@@ -65,7 +65,7 @@ def test_a_secret_of_every_shape_is_marked_in_structured_data(shape: str) -> Non
 @pytest.mark.req("RES-6", "SEC-4")
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("escape_all", [True, False])
-def test_a_secret_in_json_text_is_never_taken_for_clean(shape: str, escape_all: bool) -> None:  # noqa: FBT001
+def test_a_secret_in_json_text_is_never_taken_for_clean(shape: str, escape_all: bool) -> None:
     made = canary(shape)
     text = json.dumps({"a": [made.text.replace(" ", "\t")], "b": made.text}, ensure_ascii=False)
     if escape_all:
