@@ -31,7 +31,7 @@ def _revision(connection: Connection) -> str | None:
 
 def _upgrade(database: Database, connection: Connection) -> None:
     # Alembic is loaded here alone: most starts find nothing to do, and it costs 100 ms and 12 MiB.
-    from interlock_gateway.state.migrations.runner import upgrade  # noqa: PLC0415
+    from interlock_gateway.state.migrations.runner import upgrade  # noqa: PLC0415 - as said above
 
     connection.exec_driver_sql(database.begin)
     try:

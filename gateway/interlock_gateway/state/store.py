@@ -20,6 +20,9 @@ from interlock_gateway.state.schema import probes
 from interlock_gateway.state.session_store import Sessions
 from interlock_gateway.state.transaction import Link, Statement
 
+# How long a start waits for another one that is migrating the same database.
+_MIGRATION_WAIT_S = 30.0
+
 _PROBE = Statement(
     lambda insert: (
         insert(probes)
@@ -61,8 +64,9 @@ class SqlStateStore:
         and the writes that wait; `probe_every_s` is how often a store that failed tries to write again. Raises
         `ValueError` for another kind of URL, `StateUnavailableError`, and `StoredFormatError` for a newer database.
         """
+        migrating = open_database(url, busy_timeout_s=_MIGRATION_WAIT_S)
+        await asyncio.get_running_loop().run_in_executor(None, ensure_current, migrating)
         database = open_database(url, busy_timeout_s=busy_timeout_s)
-        await asyncio.get_running_loop().run_in_executor(None, ensure_current, database)
         probe = partial(_probe, replica_id=replica_id)
         reader = Lane("state-read", database, read_each, capacity=capacity)
         writer = Lane(

@@ -29,20 +29,23 @@ class Statement:
 
 
 class _Compiled:
-    __slots__ = ("_constants", "_order", "sql")
+    __slots__ = ("_constants", "_names", "_positional", "sql")
 
     def __init__(self, statement: Statement, database: Database) -> None:
         build = statement.build
         sql = build(database.insert) if callable(build) else build
         compiler = sql.compile(dialect=database.engine.dialect, compile_kwargs={"render_postcompile": True})
         self.sql = compiler.string
-        self._order = compiler.positiontup
+        self._positional = compiler.positiontup is not None
+        self._names = compiler.positiontup or list(compiler.bind_names.values())
         self._constants = {name: bind.value for bind, name in compiler.bind_names.items() if not bind.required}
 
     def bind(self, values: dict[str, Any]) -> Any:
         """The parameters as the driver wants them; raises `KeyError` for one that has no value."""
         merged = {**self._constants, **values} if self._constants else values
-        return merged if self._order is None else [merged[name] for name in self._order]
+        if self._positional:
+            return [merged[name] for name in self._names]
+        return {name: merged[name] for name in self._names}
 
 
 class DatabaseFailedError(Exception):

@@ -5,7 +5,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Text
@@ -47,6 +47,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     return st.one_of(*(st.none() if member is NoneType else values_of(member) for member in get_args(hint)))
 
 
+@settings(deadline=None)
 @given(values_of(CallResult))
 @pytest.mark.req("PIPE-10")
 def test_a_result_comes_back_exactly(result: CallResult) -> None:
@@ -57,6 +58,7 @@ def test_a_result_comes_back_exactly(result: CallResult) -> None:
 def test_every_other_record_comes_back_exactly(kind: type[Any]) -> None:
     codec = RecordCodec(kind)
 
+    @settings(deadline=None)
     @given(values_of(kind))
     def check(record: Any) -> None:
         assert codec.decode(codec.encode(record)) == record

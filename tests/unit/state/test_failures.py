@@ -13,14 +13,9 @@ from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.state import database
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_record, a_session, an_action, an_operation
+from waiting import eventually
 
 MEBIBYTE = 1024 * 1024
-
-
-async def until_healthy(store: SqlStateStore) -> None:
-    async with asyncio.timeout(10):
-        while not store.healthy:  # noqa: ASYNC110 - the store tells nobody, readiness asks it
-            await asyncio.sleep(0.001)
 
 
 def fill_disk(filler: Path) -> None:
@@ -59,7 +54,7 @@ async def test_a_locked_database_fails_writes_and_not_reads(
     assert await impatient.sessions.get_session("s") == a_session()
     assert await impatient.calls.find_call("s", "1") is None
     locked.execute("ROLLBACK")
-    await until_healthy(impatient)
+    await eventually(lambda: impatient.healthy)
     assert (await impatient.calls.begin_call(a_record("1"), an_operation("1"))).operation is not None
 
 
@@ -76,35 +71,39 @@ async def test_a_store_that_failed_heals_with_the_next_write_too(url: str) -> No
         assert store.healthy
 
 
+@pytest.mark.usefixtures("store")
 async def test_a_write_that_changes_nothing_does_not_pass_for_a_recovery(
-    impatient: SqlStateStore, monkeypatch: pytest.MonkeyPatch
+    url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "_SQLITE_PRAGMAS", (*database._SQLITE_PRAGMAS, "PRAGMA query_only = ON"))
-    impatient._writer._link = None
-    with pytest.raises(StateUnavailableError):
-        await impatient.pending.push_pending(an_action())
+    async with await SqlStateStore.open(url, replica_id="r2", probe_every_s=60) as store:
+        with pytest.raises(StateUnavailableError):
+            await store.pending.push_pending(an_action())
 
-    with pytest.raises(StateUnavailableError):
-        await impatient.pending.claim_pending("nothing", "me", NOW)
-    assert not impatient.healthy
+        with pytest.raises(StateUnavailableError):
+            await store.pending.claim_pending("nothing", "me", NOW)
+        assert not store.healthy
 
 
 async def test_a_full_database_fails_the_write_keeps_the_earlier_ones_and_heals(
-    impatient: SqlStateStore, monkeypatch: pytest.MonkeyPatch
+    url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await impatient.calls.begin_call(a_record("first"), an_operation("first"))
+    limited = (*database._SQLITE_PRAGMAS, "PRAGMA max_page_count = 60")
     with monkeypatch.context() as patch:
-        patch.setattr(database, "_SQLITE_PRAGMAS", (*database._SQLITE_PRAGMAS, "PRAGMA max_page_count = 1"))
-        impatient._writer._link = None
+        patch.setattr(database, "_SQLITE_PRAGMAS", limited)
+        store = await SqlStateStore.open(url, replica_id="r1", probe_every_s=60)
+        await store.sessions.ensure_session(a_session())
+        await store.calls.begin_call(a_record("first"), an_operation("first"))
         with pytest.raises(StateUnavailableError):
-            await impatient.calls.begin_call(a_record("big"), an_operation("big", input=bytes(MEBIBYTE)))
-        assert not impatient.healthy
-        assert await impatient.calls.find_call("s", "big") is None
-        assert await impatient.calls.find_call("s", "first") == a_record("first")
+            await store.calls.begin_call(a_record("big"), an_operation("big", input=bytes(MEBIBYTE)))
+        assert not store.healthy
+        assert await store.calls.find_call("s", "big") is None
+        assert await store.calls.find_call("s", "first") == a_record("first")
 
-    await until_healthy(impatient)
-    begun = await impatient.calls.begin_call(a_record("big"), an_operation("big", input=bytes(MEBIBYTE)))
+    begun = await store.calls.begin_call(a_record("big"), an_operation("big", input=bytes(MEBIBYTE)))
     assert begun.operation is not None
+    assert store.healthy
+    await store.close()
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 async def test_a_full_disk_fails_every_write_and_heals_when_there_is_room(small_disk: Path) -> None:
     url = f"sqlite:///{small_disk / 'state.db'}"
-    async with await SqlStateStore.open(url, replica_id="r1", probe_every_s=0.01) as store:
+    async with await SqlStateStore.open(url, replica_id="r1", probe_every_s=60) as store:
         await store.sessions.ensure_session(a_session())
         await store.calls.begin_call(a_record("first"), an_operation("first"))
         filler = small_disk / "filler"
@@ -141,8 +140,8 @@ async def test_a_full_disk_fails_every_write_and_heals_when_there_is_room(small_
         assert not store.healthy
         assert await store.calls.find_call("s", "first") == a_record("first")
         filler.unlink()
-        await until_healthy(store)
         assert (await store.calls.begin_call(a_record("0"), an_operation("0"))).operation is not None
+        assert store.healthy
 
 
 @pytest.fixture
