@@ -2,10 +2,12 @@
 
 import hashlib
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 
 from interlock import Gateway
 from interlock.admin import Admin
+from interlock.v1.session_report_pb2 import LabelledCount
 
 from interlock_gateway.audit.verify import verify
 from interlock_gateway.demo.agent import Agent
@@ -66,7 +68,7 @@ class Scenes:
 
     async def _destructive(self) -> None:
         self._screen.scene("It tries a destructive command. A parser reads the script, so hiding it does not help.")
-        await self._agent.call("bash", command="git status --short | head -3; ls")
+        await self._agent.call("bash", command="ls | head -3; wc -l NOTES.md")
         await self._agent.call("bash", command="rm -rf .")
         await self._agent.call("bash", command="echo tidy; FORCE=1 sh -c 'cd / && r\"m\" -rf *'")
         left = sum(1 for path in self._stage.workspace.rglob("*") if path.is_file())
@@ -128,5 +130,5 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
-def _counted(counts: "object") -> str:
-    return ", ".join(f"{one.label} {one.count}" for one in counts)  # type: ignore[attr-defined]
+def _counted(counts: Iterable[LabelledCount]) -> str:
+    return ", ".join(f"{one.label} {one.count}" for one in counts)

@@ -43,7 +43,7 @@ def frames(descriptor: int) -> "Iterator[bytes]":
     """Each frame that arrives; ends when the gateway closes its side or is gone."""
     buffer = bytearray()
     while True:
-        while len(buffer) < 4 or len(buffer) < 4 + (size := int.from_bytes(buffer[:4], "little")):  # noqa: PLR2004
+        while len(buffer) < 4 or len(buffer) < 4 + (size := int.from_bytes(buffer[:4], "little")):  # noqa: PLR2004 - the size of a size
             piece = os.read(descriptor, READ_BYTES)
             if not piece:
                 return

@@ -26,7 +26,7 @@ def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallReque
         intent=call.intent,
         labels=labels(call.labels, "call.labels") if call.labels else {},
         deliverable=_deliverable(call.deliverable) if call.HasField("deliverable") else None,
-        checkpoint_mode=CheckpointMode.DETACH if call.checkpoint_mode == 2 else CheckpointMode.WAIT,  # noqa: PLR2004
+        checkpoint_mode=CheckpointMode.DETACH if call.checkpoint_mode == 2 else CheckpointMode.WAIT,  # noqa: PLR2004 - DETACH
         deadline_s=deadline_s,
     )
 
