@@ -17,11 +17,14 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.jsonvalue import JsonObject
 
 LOCK_NAME = "lock"
+# The end of the year 9999, the last that RFC 3339 can say.
+_LAST_SECOND = 253_402_300_799.0
 
 
 def timestamp(seconds: float) -> str:
-    """Unix seconds as RFC 3339 in UTC, with microseconds."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    """Unix seconds as RFC 3339 in UTC, with microseconds; a clock gone mad gives the nearest time there is."""
+    known = min(max(seconds, 0.0), _LAST_SECOND)
+    return datetime.fromtimestamp(known, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Chain:

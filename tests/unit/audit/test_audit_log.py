@@ -308,3 +308,19 @@ async def test_secrets_are_masked_whatever_the_caller_passes(log: AuditLog, dire
     assert records[0]["masked"] == ["/reason", "/list/0/deep"]
     assert records[1]["input"] == records[2]["input"] == {"a": "[redacted:github-token]"}
     assert records[3]["input"] == {"password": "[redacted:password]", "n": 1}
+
+
+@pytest.mark.req("REL-1")
+async def test_a_clock_that_jumps_anywhere_stops_nothing(
+    log: AuditLog, clock: ManualClock, directory: Path, key: SigningKey
+) -> None:
+    for time in (-1e18, 0.0, 1e18, float("inf"), float("-inf"), 1_780_000_000.0):
+        clock.time = time
+        await log.commit({"kind": "intent", "n": str(time)})
+    with full_disk(list_segments(directory)[0].path.stat().st_size), pytest.raises(AuditUnavailableError):
+        await log.commit({"kind": "intent", "n": "down"})
+    clock.time = -1e9
+    await log.commit({"kind": "intent", "n": "up"})
+    log.close()
+    assert len(numbers(directory)) == 7
+    assert verify(directory, key.public.pem()).ok

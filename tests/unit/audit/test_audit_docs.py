@@ -1,0 +1,30 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit_logs import open_chain
+from interlock_gateway.audit.keys import SigningKey
+from interlock_gateway.audit.segments import list_segments
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "audit.md"
+
+
+@pytest.mark.req("AUD-1", "AUD-2")
+def test_the_verifier_printed_in_the_documentation_works(directory: Path, key: SigningKey) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    chain = open_chain(directory, key, segment_bytes=1000)
+    for n in range(5):
+        chain.append([b'"kind":"receipt","n":%d' % n])
+        chain.mark()
+    chain.close()
+    segments = list_segments(directory)
+    assert len(segments) > 1
+    lines = sum(len(segment.path.read_bytes().splitlines()) for segment in segments)
+    assert scope["verify"](directory, key.public.pem()) == lines
+    last = segments[-1].path
+    last.write_bytes(last.read_bytes().replace(b'"kind":"closed"', b'"kind":"opened"'))
+    with pytest.raises(AssertionError):
+        scope["verify"](directory, key.public.pem())
