@@ -24,9 +24,14 @@ def shipped_policies() -> Path:
 
 
 def load_bundle(
-    *, profile: str = "standard", overlays: Sequence[Path] = (), directory: Path | None = None
+    *,
+    profile: str = "standard",
+    overlays: Sequence[Path] = (),
+    directory: Path | None = None,
+    changes: JsonObject | None = None,
 ) -> PolicyBundle:
-    """The bundle of the shipped policies (or those in `directory`) under `profile`, with `overlays` on top, in order.
+    """The bundle of the shipped policies (or those in `directory`) under `profile`, with `overlays` on top, in order, and
+    `changes` to the settings last.
 
     An overlay is a directory with rules in `custom/` (package `interlock.custom`) and settings in `data.yaml`. Raises
     `PolicySourceError` for what cannot be read, an unknown profile, an unknown setting, or an overlay that
@@ -40,6 +45,7 @@ def load_bundle(
     settings = override(settings, chosen.get("settings", {}), f"profiles/data.yaml, profile {profile}")
     for overlay in overlays:
         settings = _apply_overlay(overlay, modules, settings)
+    settings = override(settings, changes or {}, "changes")
     tree: JsonObject = {"interlock": {**data, "profile": profile, "settings": settings}}
     return make_bundle(modules, tree, profile=profile, enforced=chosen.get("enforced") is not False)
 
