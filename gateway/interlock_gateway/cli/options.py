@@ -9,12 +9,13 @@ from interlock_gateway.cli.screen import OutputFormat
 
 
 def group(summary: str, example: str) -> typer.Typer:
-    """A module's app, with `summary` as its help when it has several commands."""
+    """A module's app; with several commands, `summary` is its help, and it shows that when it is given no word."""
     return typer.Typer(
         help=summary,
         epilog=example,
         rich_markup_mode=None,
         add_completion=False,
+        no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )

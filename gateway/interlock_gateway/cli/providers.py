@@ -35,7 +35,11 @@ _TRUST = {Trust.DECLARED: registry_pb2.PROVIDER_TRUST_DECLARED, Trust.FLOOR: reg
 _PINS = {Pins.ENFORCE: registry_pb2.PIN_MODE_QUARANTINE, Pins.FOLLOW: registry_pb2.PIN_MODE_FOLLOW}
 
 
-@app.callback(invoke_without_command=True, epilog=examples("interlock providers", "interlock providers tools docs"))
+@app.callback(
+    invoke_without_command=True,
+    no_args_is_help=False,
+    epilog=examples("interlock providers", "interlock providers tools docs"),
+)
 def providers(ctx: typer.Context, *, address: OperatorAddress = "", output: Output = OutputFormat.TABLE) -> None:
     """List the providers and the state of their connections."""
     if ctx.invoked_subcommand is not None:

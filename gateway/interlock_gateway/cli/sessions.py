@@ -17,6 +17,7 @@ _COLUMNS = ("session", "principal", "state", "opened", "intent")
 
 @app.callback(
     invoke_without_command=True,
+    no_args_is_help=False,
     epilog=examples(
         "interlock sessions", "interlock sessions --principal ci-agent --open", "interlock sessions report S"
     ),

@@ -23,6 +23,7 @@ Why = Annotated[str, typer.Option("--reason", help="Why; it is kept.")]
 
 @app.callback(
     invoke_without_command=True,
+    no_args_is_help=False,
     epilog=examples("interlock tools", "interlock tools show write", "interlock tools confirm docs"),
 )
 def tools(
