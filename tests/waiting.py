@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-POLL_S = 0.002
+POLL_S = 0.01
 
 
 async def eventually(condition: Callable[[], bool], within_s: float = 30.0) -> None:

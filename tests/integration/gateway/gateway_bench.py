@@ -1,6 +1,5 @@
 """A real gateway on real sockets, with a provider whose tools record what ran: everything here goes over gRPC."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -194,10 +193,3 @@ async def bench(
         await gateway.providers_settled(5.0)
         agent = await stack.enter_async_context(Client(gateway.endpoints.agents[0]))
         yield Bench(gateway, agent, ledger, clock, directory, server)
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Wait for something that happens soon, at most ten seconds."""
-    async with asyncio.timeout(10):
-        while not true():  # noqa: ASYNC110 - what is waited for has no event of its own
-            await asyncio.sleep(0.02)

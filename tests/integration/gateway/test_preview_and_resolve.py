@@ -4,12 +4,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided, until
+from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided
 from interlock import CallStatus
 from interlock import Gateway as Client
 from interlock.provider import DryRunResult, tool
 from interlock_gateway.app import Gateway, running
 from interlock_gateway.config import PendingConfig, PendingMode
+from waiting import eventually
 
 REMINDER = (
     "<system-reminder>\n"
@@ -275,7 +276,7 @@ async def test_a_definition_that_changed_since_the_preview_is_not_applied(socket
             await gateway.providers_settled(5)
             await session.call("replace_value", {"value": "b"})
         async with provided(socket_directory, described("now harmless, promise")):
-            await until(lambda: _pin_state(gateway, "replace_value") == "changed")
+            await eventually(lambda: _pin_state(gateway, "replace_value") == "changed")
             result = await session.resolve("apply", "go")
             assert "has changed since the preview" in result.text
             assert ledger.ran == []
@@ -309,7 +310,7 @@ async def test_a_cancelled_apply_is_unknown_until_somebody_says_what_happened(so
         applying.cancel()
         await asyncio.wait_for(ended.wait(), 5)
         await asyncio.gather(applying, return_exceptions=True)
-        await until(at.gateway.idle)
+        await eventually(at.gateway.idle)
         unknown = await session.resolve("apply", "again")
         assert "The outcome of the slow one is not known" in unknown.text
         assert (await session.pending()).actions == ()

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided, until
+from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided
 from interlock import CallStatus
 from interlock import Gateway as Client
 from interlock.errors import GatewayUnavailableError, RequestError
@@ -17,6 +17,7 @@ from interlock_gateway.config import Config, LimitsConfig, PolicyConfig
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.pipeline.ports import StateUnavailableError
+from waiting import eventually
 
 EVERY_KIND = {
     "read": ("echo", {"text": "x"}),
@@ -122,7 +123,7 @@ async def test_without_receipts_an_allow_becomes_a_denial(
     at.ledger.ran.clear()
     monkeypatch.setattr("interlock_gateway.audit.segments.os.write", full_disk)
     monkeypatch.setattr("interlock_gateway.audit.segments.os.fsync", full_disk)
-    await until(lambda: not _audit_works(at, session))
+    await eventually(lambda: not _audit_works(at, session))
     name, arguments = EVERY_KIND[kind]
     result = await session.call(name, arguments)
     assert result.status is CallStatus.DENIED
@@ -131,7 +132,7 @@ async def test_without_receipts_an_allow_becomes_a_denial(
     assert at.ledger.ran == []
     assert (await session.pending()).actions == ()
     monkeypatch.undo()
-    await until(lambda: at.gateway.rooms.audit.healthy)
+    await eventually(lambda: at.gateway.rooms.audit.healthy)
     assert (await session.call("echo", {"text": "after"})).text == "after"
 
 
@@ -194,12 +195,12 @@ async def test_a_provider_that_is_down_gives_a_clear_failure_and_comes_back_by_i
         async with provided(socket_directory, ledger_tools(ledger)):
             await gateway.providers_settled(5)
             assert (await session.call("echo", {"text": "up"})).text == "up"
-        await until(lambda: not _listed(gateway, "echo"))
+        await eventually(lambda: not _listed(gateway, "echo"))
         for name, arguments in (EVERY_KIND["read"], EVERY_KIND["change"]):
             down = await session.call(name, arguments)
             assert (down.status, down.text) == (CallStatus.FAILED, "provider ledger cannot be reached")
         async with provided(socket_directory, ledger_tools(ledger)):
-            await until(lambda: _listed(gateway, "echo"))
+            await eventually(lambda: _listed(gateway, "echo"))
             assert (await session.call("echo", {"text": "again"})).text == "again"
     assert ledger.names() == ["echo", "echo"]
 
@@ -258,7 +259,7 @@ async def test_cancelling_a_call_reaches_the_provider_and_the_journal_says_unkno
         calling.cancel()
         await asyncio.wait_for(ended.wait(), 5)
         await asyncio.gather(calling, return_exceptions=True)
-        await until(at.gateway.idle)
+        await eventually(at.gateway.idle)
         (operation,) = await session.operations()
         assert operation.state.value == "outcome_unknown"
 
@@ -307,10 +308,10 @@ async def test_unsafe_calls_of_a_session_run_alone_in_the_order_they_came(socket
         calls = []
         for n in range(3):
             calls.append(asyncio.create_task(session.call("alone", {"n": n})))
-            await until(lambda n=n: at.gateway.rooms.pipeline.in_flight == n + 1)
+            await eventually(lambda n=n: at.gateway.rooms.pipeline.in_flight == n + 1)
         other = await at.agent.session("t").call("beside", {"n": 9})
         assert other.text == "9"
-        await until(lambda: "begin 0" in events)
+        await eventually(lambda: "begin 0" in events)
         assert events.count("begin 1") == 0
         release.set()
         await asyncio.gather(*calls)
@@ -336,7 +337,7 @@ async def test_too_many_calls_in_flight_are_refused_with_retry_info(socket_direc
     limits = LimitsConfig(max_calls_in_flight=2)
     async with bench(socket_directory, tools=lambda _: [wait], limits=limits) as at:
         calls = [asyncio.create_task(at.agent.session(f"s{n}").call("wait", {})) for n in range(2)]
-        await until(lambda: at.gateway.rooms.pipeline.in_flight == 2)
+        await eventually(lambda: at.gateway.rooms.pipeline.in_flight == 2)
         with pytest.raises(RequestError) as refused:
             await at.agent.session("s3").call("wait", {}, timeout=1)
         assert refused.value.reason == "OVERLOADED"
