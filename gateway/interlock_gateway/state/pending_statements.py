@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, exists, func, insert, or_
 
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.state.record_codec import RecordCodec
-from interlock_gateway.state.schema import pending_actions, sessions
+from interlock_gateway.state.schema import IS_APPLYING, IS_PENDING, pending_actions, sessions
 from interlock_gateway.state.transaction import Row, Statement
 
 _PENDING = PendingState.PENDING.value
@@ -107,12 +107,12 @@ MOVE = Statement(
 DISCARD = _end(_IS_IT, pending_actions.c.state == _PENDING, target=PendingState.DISCARDED)
 DISCARD_SESSION = _end(_IN_SESSION, pending_actions.c.state == _PENDING, target=PendingState.DISCARDED)
 EXPIRE = _end(
-    pending_actions.c.state == _PENDING,
+    IS_PENDING,
     pending_actions.c.expires_at <= bindparam("now"),
     target=PendingState.EXPIRED,
 )
 ABANDON = _end(
-    pending_actions.c.state == _APPLYING,
+    IS_APPLYING,
     pending_actions.c.replica_id == bindparam("replica"),
     target=PendingState.OUTCOME_UNKNOWN,
 )

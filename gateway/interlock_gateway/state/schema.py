@@ -86,6 +86,7 @@ operations = Table(
     sqlite_autoincrement=True,
 )
 
+# A literal in a statement finds the index that is for it alone; a bound value never does.
 IS_INTENDED = operations.c.state == literal_column("'intended'")
 # Holds only what is in flight, so that a start finds it among millions.
 Index("ix_operations_in_flight", operations.c.replica_id, sqlite_where=IS_INTENDED, postgresql_where=IS_INTENDED)
@@ -106,7 +107,16 @@ pending_actions = Table(
     Column("document", LargeBinary, nullable=False),
     Column("outcome", LargeBinary),
     Index(None, "session_id", "state", "sequence"),
-    Index(None, "state", "expires_at"),
+)
+
+IS_PENDING = pending_actions.c.state == literal_column("'pending'")
+IS_APPLYING = pending_actions.c.state == literal_column("'applying'")
+Index("ix_pending_actions_expiry", pending_actions.c.expires_at, sqlite_where=IS_PENDING, postgresql_where=IS_PENDING)
+Index(
+    "ix_pending_actions_in_flight",
+    pending_actions.c.replica_id,
+    sqlite_where=IS_APPLYING,
+    postgresql_where=IS_APPLYING,
 )
 
 standing_handlers = Table(

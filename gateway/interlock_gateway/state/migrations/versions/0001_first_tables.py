@@ -115,7 +115,18 @@ def _pending() -> None:
     op.create_index(
         "ix_pending_actions_session_id_state_sequence", "pending_actions", ["session_id", "state", "sequence"]
     )
-    op.create_index("ix_pending_actions_state_expires_at", "pending_actions", ["state", "expires_at"])
+    pending = sa.text("state = 'pending'")
+    op.create_index(
+        "ix_pending_actions_expiry", "pending_actions", ["expires_at"], sqlite_where=pending, postgresql_where=pending
+    )
+    applying = sa.text("state = 'applying'")
+    op.create_index(
+        "ix_pending_actions_in_flight",
+        "pending_actions",
+        ["replica_id"],
+        sqlite_where=applying,
+        postgresql_where=applying,
+    )
 
 
 def _providers() -> None:
