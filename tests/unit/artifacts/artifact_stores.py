@@ -1,6 +1,9 @@
 """Artifact stores for the tests, and what they put into them."""
 
-from collections.abc import AsyncIterator
+import resource
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 
 class ManualClock:
@@ -21,3 +24,23 @@ class ManualClock:
 async def pieces(data: bytes, size: int) -> AsyncIterator[bytes]:
     for start in range(0, len(data), size):
         yield data[start : start + size]
+
+
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """No file can grow past `size` bytes: the kernel itself refuses the write."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def descriptions(root: Path) -> list[str]:
+    return [path.read_text() for path in root.rglob("*.json")]
+
+
+def replace_by_file(root: Path) -> None:
+    root.rename(root.with_name("elsewhere"))
+    root.write_text("not a directory")
