@@ -181,7 +181,7 @@ class LocalFiles:
         """Remove a directory if it is there and empty."""
         try:
             with self._found(place, follow_any=False) as found:
-                os.rmdir(found.name, dir_fd=found.directory.fd)
+                local_tree.remove_empty_directory(found.name, dir_fd=found.directory.fd)
         except (MissingError, AlreadyThereError, WrongKindError):
             return False
         return True
@@ -290,7 +290,7 @@ def _snapshot(found: Found[OpenDirectory]) -> Snapshot:
 
 
 def _replace(found: Found[OpenDirectory], content: bytes, mode: int, *, fresh: bool) -> None:
-    directory, beside = found.directory.fd, local_tree.hidden_name()
+    directory, beside = found.directory.fd, local_tree.hidden_name(local_tree.NEW_PREFIX)
     try:
         with local_tree.opened(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=directory) as fd:
             local_tree.write_all(fd, content)

@@ -18,6 +18,7 @@ from interlock.toolbox.errors import ChangedError, WrongKindError
 
 MAX_DEPTH = 200
 HIDDEN_PREFIX = ".interlock-"
+NEW_PREFIX = f"{HIDDEN_PREFIX}new-"
 
 _RENAME_NOREPLACE = 1
 _BLOCK = 1024 * 1024
@@ -25,9 +26,9 @@ _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
-def hidden_name() -> str:
+def hidden_name(prefix: str = HIDDEN_PREFIX) -> str:
     """A name for what lies beside a file only while the file is being replaced or moved."""
-    return HIDDEN_PREFIX + secrets.token_hex(8)
+    return prefix + secrets.token_hex(8)
 
 
 @contextmanager
@@ -97,6 +98,16 @@ def file_digest(name: str, *, dir_fd: int) -> bytes:
         while block := os.read(descriptor, _BLOCK):
             digest.update(block)
     return digest.digest()
+
+
+def remove_empty_directory(name: str, *, dir_fd: int) -> None:
+    """Remove a directory with nothing in it but unfinished new files, which a killed process may have left there."""
+    with opened(name, _OPEN_DIRECTORY, dir_fd=dir_fd) as inner_fd:
+        names = names_in(inner_fd)
+        if all(one.startswith(NEW_PREFIX) for one in names):
+            for one in names:
+                os.unlink(one, dir_fd=inner_fd)
+    os.rmdir(name, dir_fd=dir_fd)
 
 
 def copy_tree(source: str, target: str, *, source_fd: int, target_fd: int) -> None:

@@ -126,20 +126,26 @@ class Undo:
         now = self._files.snapshot(place)
         if now.place != place:
             raise ChangedError(place.path)
+        made = tuple(Place(record.root, parts) for parts in record.made)
+        if record.content is None and now.content is None:
+            self._remove_directories(made)  # the change, or its undo, was cut off between file and directories
+            return None
         if now.token == record.before:
             return None
         if now.token != record.after:
             raise ChangedError(place.path)
         content = None if record.content is None else self._vault.kept(record.content)
-        made = tuple(Place(record.root, parts) for parts in record.made)
         back = self.of_replacing(now, content, record.mode, made)
         if content is None:
             self._files.remove(now)
-            for directory in reversed(made):
-                self._files.remove_directory(directory)
+            self._remove_directories(made)
         else:
             self._files.replace(now, content, record.mode)
         return back
+
+    def _remove_directories(self, made: tuple[Place, ...]) -> None:
+        for directory in reversed(made):
+            self._files.remove_directory(directory)
 
     def _restore_trashed(self, record: Record) -> Record | None:
         if not self._vault.trash_holds(record.record_id):

@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from interlock.toolbox.searching import PythonSearch, RipgrepSearch
@@ -142,15 +143,18 @@ async def test_a_long_line_is_cut(box: Box) -> None:
 
 
 @pytest.mark.req("BOX-7")
-@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
-async def test_the_answers_are_the_same_with_and_without_ripgrep(local_box: Box) -> None:
+async def test_the_answers_are_the_same_with_and_without_ripgrep(
+    local_box: Box, program: Callable[[str], Path]
+) -> None:
+    ripgrep = RipgrepSearch(local_box.workplace.files, str(program("rg")), PythonSearch(local_box.workplace.files))
     put = local_box.workplace.put
     for number in range(450):
         put(f"{number % 7}/{number}.txt", b"alpha\nBeta %d\r\ngamma\xff\n" % number)
-    with_ripgrep = local_box.workplace.operations
-    without = dataclasses.replace(with_ripgrep, search=PythonSearch(local_box.workplace.files))
-    other = box_of(dataclasses.replace(local_box.workplace, operations=without))
-    assert isinstance(with_ripgrep.search, RipgrepSearch)
+    workplace = local_box.workplace
+    fast, slow = (
+        box_of(dataclasses.replace(workplace, operations=dataclasses.replace(workplace.operations, search=search)))
+        for search in (ripgrep, PythonSearch(workplace.files))
+    )
 
     for given in (
         {"pattern": r"\d[02468]$"},
@@ -158,7 +162,7 @@ async def test_the_answers_are_the_same_with_and_without_ripgrep(local_box: Box)
         {"pattern": "gamma.", "show": "files"},
         {"pattern": "[^a-z]", "context": 1, "glob": "3/*"},
     ):
-        assert (await local_box.result("grep", **given)) == (await other.result("grep", **given))
+        assert (await fast.result("grep", **given)) == (await slow.result("grep", **given))
 
 
 async def test_details_tell_programs_what_was_found(project: Box) -> None:

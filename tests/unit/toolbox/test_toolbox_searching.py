@@ -1,8 +1,9 @@
 """Search by ripgrep and by Python: the same lines, within the same bounds."""
 
 import contextlib
-import shutil
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -12,17 +13,9 @@ from interlock.toolbox.operations import LineMatch, SearchBudget
 from interlock.toolbox.searching import PythonSearch, RipgrepSearch, SearchStoppedError, SearchTimeoutError
 from toolbox_workplaces import Workplace
 
-needs_ripgrep = pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
-
 
 def budget(most: int = 1000, seconds: float = 30) -> SearchBudget:
     return SearchBudget(most, time.monotonic() + seconds, lambda: False)
-
-
-def ripgrep(workplace: Workplace) -> RipgrepSearch:
-    program = shutil.which("rg")
-    assert program is not None
-    return RipgrepSearch(workplace.files, program, NoFallback(workplace.files))
 
 
 class NoFallback(PythonSearch):
@@ -95,7 +88,6 @@ def test_no_more_of_a_file_is_reported_than_asked_for(workplace: Workplace) -> N
     assert [match.number for match in found] == [1, 2, 3]
 
 
-@pytest.mark.req("SEC-2")
 def test_a_pattern_that_would_match_for_ever_is_ended_in_time(local: Workplace) -> None:
     local.put("a.txt", b"a" * 100 + b"!\n")
     started = time.monotonic()
@@ -114,12 +106,11 @@ def test_a_search_that_nobody_wants_is_ended(local: Workplace) -> None:
         PythonSearch(local.files).lines([local.at("a.txt")], expression("(a|a)+$"), nobody)
 
 
-@needs_ripgrep
-def test_an_expression_too_large_for_ripgrep_is_done_in_python(local: Workplace) -> None:
+def test_an_expression_too_large_for_ripgrep_is_done_in_python(
+    local: Workplace, program: Callable[[str], Path]
+) -> None:
     local.put("a.txt", b"abc\n")
-    program = shutil.which("rg")
-    assert program is not None
-    search = RipgrepSearch(local.files, program, PythonSearch(local.files))
+    search = RipgrepSearch(local.files, str(program("rg")), PythonSearch(local.files))
 
     (found,) = search.lines([local.at("a.txt")], expression("(.{100}){100}|b"), budget())
 
@@ -145,21 +136,26 @@ BROKEN = [b"\xff", b"\xe2\x82", b"\xed\xa0\x80", b"\x85"]
 CONTENT = st.lists(st.sampled_from(ASCII + LETTERS + BROKEN), max_size=12).map(b"".join)
 
 
-@needs_ripgrep
 @pytest.mark.req("BOX-7")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pattern=PATTERN, contents=st.lists(CONTENT, min_size=1, max_size=6), ignore_case=st.booleans())
 @example(pattern="^$", contents=[b"", b"\n", b"\n\n", b"a\n", b"a", b"\r\n"], ignore_case=False)
 @example(pattern="[^é]$", contents=["é\n\xff\nk".encode("latin-1")], ignore_case=True)
 def test_ripgrep_and_python_find_the_same(
-    local: Workplace, pattern: str, contents: list[bytes], *, ignore_case: bool
+    local: Workplace,
+    program: Callable[[str], Path],
+    pattern: str,
+    contents: list[bytes],
+    *,
+    ignore_case: bool,
 ) -> None:
     for index, content in enumerate(contents):
         local.put(f"{index}.txt", content)
     places = [local.at(f"{index}.txt") for index in range(len(contents))]
     wanted: Expression = expression(pattern, ignore_case=ignore_case)
 
-    with_ripgrep = ripgrep(local).lines(places, wanted, budget())
+    search = RipgrepSearch(local.files, str(program("rg")), NoFallback(local.files))
+    with_ripgrep = search.lines(places, wanted, budget())
     without = PythonSearch(local.files).lines(places, wanted, budget())
 
     assert with_ripgrep == without
