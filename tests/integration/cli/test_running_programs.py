@@ -1,0 +1,59 @@
+"""`serve` and `toolbox` as programs: what they say, how they refuse to start, how they end."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from running_programs import INTERLOCK, PATIENCE_S, Place, place
+
+
+def environment(directory: Path, **settings: str) -> dict[str, str]:
+    cleared = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
+    quiet = {"INTERLOCK__METRICS__LISTEN": "", "INTERLOCK__SERVER__LISTEN": "unix:{state}/a.sock"}
+    return cleared | {"INTERLOCK__STATE__DIR": str(directory)} | quiet | settings
+
+
+def refused(*arguments: str, env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*INTERLOCK, *arguments], env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+
+
+def test_a_gateway_that_is_told_to_end_drains_and_ends_with_0() -> None:
+    with place() as made:
+        assert made.json("call", "read", "path=README.md")["status"] == "completed"
+        assert made.gateway.stop() == 0
+        report = made.json("audit", "verify")
+        assert (report["end"], report["problem"]) == ("closed", "")
+        assert made.run("status").exit_code == 3
+
+
+def test_a_second_gateway_on_the_same_state_is_refused(at: Place) -> None:
+    env = environment(at.directory / "state")
+    ended = refused("serve", env=env)
+    assert ended.returncode == 2
+    assert "another gateway is running" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_check_knows_that_a_gateway_is_running_and_what_its_provider_offers(at: Place) -> None:
+    checks = at.json("check", "--config", str(at.directory / "interlock.yaml"))["checks"]
+    details = {check["what"]: check["detail"] for check in checks}
+    assert details["state"].endswith("a gateway is running on it")
+    assert "9 tools" in details["provider toolbox"]
+
+
+@pytest.mark.req("AUTH-1")
+def test_a_gateway_does_not_start_where_others_could_reach_it_unless_that_is_said(socket_directory: Path) -> None:
+    ended = refused("serve", env=environment(socket_directory, INTERLOCK__SERVER__LISTEN="0.0.0.0:0"))
+    assert ended.returncode == 2
+    assert "say server.plaintext_beyond_loopback: true" in ended.stderr
+    assert not (socket_directory / "lock").exists()
+
+
+def test_a_toolbox_whose_root_is_no_directory_is_refused(socket_directory: Path) -> None:
+    ended = refused("toolbox", "--root", str(socket_directory / "none"), env=environment(socket_directory))
+    assert ended.returncode == 2
+    assert "interlock: " in ended.stderr
+    assert "Traceback" not in ended.stderr
