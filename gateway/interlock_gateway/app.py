@@ -22,6 +22,7 @@ from prometheus_client.exposition import start_http_server
 
 from interlock_gateway.artifacts.backend import open_backend
 from interlock_gateway.artifacts.store import ArtifactStore
+from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import load_or_create
 from interlock_gateway.audit.log import AuditLimits, AuditLog
 from interlock_gateway.audit.recorder import AuditRecorder
@@ -52,7 +53,6 @@ from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, Trust
-from interlock_gateway.results.answers import ProcessedAnswers
 from interlock_gateway.results.process import ResultProcessor
 from interlock_gateway.results.redaction import Redactor
 from interlock_gateway.sessions.book import SessionBook
@@ -294,12 +294,17 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         facts=facts,
         store=store,
         recorder=AuditRecorder(audit, replica),
-        results=ProcessedAnswers(
-            ResultProcessor(redactor, artifacts, text_bytes=limits.max_result_bytes, part_bytes=limits.max_part_bytes)
+        results=ResultProcessor(
+            redactor,
+            artifacts,
+            text_bytes=limits.max_result_bytes,
+            part_bytes=limits.max_part_bytes,
+            on_processed=metrics.result_processed,
         ),
         observer=metrics,
         tasks=TaskKeeper(),
     )
+    metrics.watch_audit(audit)
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)
     return Rooms(parts, CallPipeline(parts), engine, store, artifacts, audit, metrics, directory, policy)
 
@@ -332,8 +337,11 @@ async def _store(config: Config, replica: str, stack: AsyncExitStack) -> SqlStat
 def _audit(config: Config, clock: Clock, redactor: Redactor) -> AuditLog:
     directory = Path(config.at_state(config.audit.dir))
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    key = load_or_create(Path(config.at_state(config.audit.key_file)))
-    return AuditLog(directory, key, clock, redactor, AuditLimits(segment_bytes=config.audit.segment_bytes))
+    try:
+        key = load_or_create(Path(config.at_state(config.audit.key_file)))
+        return AuditLog(directory, key, clock, redactor, AuditLimits(segment_bytes=config.audit.segment_bytes))
+    except AuditDamagedError as error:
+        raise ConfigError(f"the receipts cannot be continued: {error.message}") from None
 
 
 def _settings(config: Config, replica: str) -> PipelineSettings:

@@ -88,7 +88,7 @@ class Dispatcher:
         """The answer for what came of a dispatch."""
         if done.error is not None:
             status = CallStatus.FAILED if run.read_only or not done.unknown else CallStatus.OUTCOME_UNKNOWN
-            result = run.answer(status, done.error.message, is_error=True)
+            result = run.answer(status, self._parts.results.redact(done.error.message), is_error=True)
         else:
             assert done.outcome is not None
             result = await self._processed(run, done.outcome)

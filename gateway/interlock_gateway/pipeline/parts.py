@@ -48,6 +48,10 @@ class ResultProcessor(Protocol):
         """The result's content, data, truncation and artifact; its call id, status and decision are blank."""
         ...
 
+    def redact(self, text: str) -> str:
+        """A text that is shown beside a result, without its secrets (RES-6)."""
+        ...
+
 
 class FactsExtractor(Protocol):
     """Structured facts by permission class (PIPE-5)."""

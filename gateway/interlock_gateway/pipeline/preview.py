@@ -7,7 +7,7 @@ from dataclasses import replace
 from interlock_gateway.core.call import CallResult, CallStatus, PendingRef
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import GatewayErrorCode
-from interlock_gateway.core.outcome import DryRun, ToolOutcome
+from interlock_gateway.core.outcome import DryRun, Preview, ToolOutcome
 from interlock_gateway.core.pending import REMINDER, PendingAction, PendingOrigin
 from interlock_gateway.errors import ProviderDownError, ProviderError
 from interlock_gateway.pipeline.parts import Parts
@@ -73,10 +73,11 @@ class Previewer:
                 raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
             dry_run = await provider.dry_run(replace(invocation, pending_id="", state_token=""))
         except ProviderError as error:
-            return run.answer(CallStatus.FAILED, error.message, is_error=True)
+            return run.answer(CallStatus.FAILED, self._parts.results.redact(error.message), is_error=True)
         if dry_run.is_error:
             status = CallStatus.COMPLETED if dry_run.tool_error else CallStatus.FAILED
-            return run.answer(status, dry_run.error_message or "the dry run failed", is_error=True)
+            words = self._parts.results.redact(dry_run.error_message) or "the dry run failed"
+            return run.answer(status, words, is_error=True)
         return dry_run
 
     def _action(self, run: CallRun, dry_run: DryRun) -> PendingAction:
@@ -116,7 +117,11 @@ class Previewer:
             status=CallStatus.PREVIEW,
             decision=run.decision,
             classification=run.known_tool.classification,
-            preview=replace(dry_run.preview, preview=text, estimated_impact=shown.data),
+            preview=Preview(
+                would_affect=tuple(self._parts.results.redact(item) for item in dry_run.preview.would_affect),
+                preview=text,
+                estimated_impact=shown.data,
+            ),
             pending=pending_ref(action),
             data=None,
             has_data=False,

@@ -203,7 +203,8 @@ class Resolver:
         try:
             outcome = await provider.reject_pending(resolution) if provider is not None else None
         except ProviderError as error:
-            return await self._said(run, error.message, code="discarded", details=details, is_error=True)
+            words = self._parts.results.redact(error.message)
+            return await self._said(run, words, code="discarded", details=details, is_error=True)
         if outcome is None or not (outcome.content or outcome.has_data):
             return await self._said(run, text, code="discarded", details=details)
         return await self._provider_said(run, outcome, details)

@@ -7,10 +7,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.decision import Verdict
 from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.results.process import ProcessingReport
 
 MAX_RULES = 500
 """Distinct `rule` labels kept; further ones are counted as `other`."""
@@ -51,7 +53,12 @@ class Metrics:
         self._truncations = Counter("interlock_truncated_results", "Results shortened.", ("tool",), registry=registry)
         self._artifact_bytes = Counter("interlock_artifact_bytes", "Bytes stored as artifacts.", registry=registry)
         self._artifacts = Counter("interlock_artifacts", "Results stored as artifacts.", registry=registry)
-        self._redactions = Counter("interlock_redactions", "Secrets and fields masked in results.", registry=registry)
+        self._redactions = Counter(
+            "interlock_redactions", "Secrets and fields masked in results.", ("kind",), registry=registry
+        )
+        self._not_stored = Counter(
+            "interlock_artifact_failures", "Results too large to return that could not be stored.", registry=registry
+        )
         self._pending = Gauge("interlock_pending_actions", "Previewed changes that wait.", registry=registry)
         self._policy = Info("interlock_policy", "The active policy.", registry=registry)
         self._reloads = Counter("interlock_policy_reloads", "Policy reloads.", ("outcome",), registry=registry)
@@ -73,6 +80,31 @@ class Metrics:
                 self._rule_counter(self._rule_label(reason.rule), verdict.value).inc()
         self._time(run, tool)
         self._count_result(tool, result)
+
+    def result_processed(self, report: ProcessingReport) -> None:
+        """Count what was masked in a result, and what was stored of it."""
+        for kind, count in report.redactions.items():
+            self._redactions.labels(kind).inc(count)
+        for artifact in report.artifacts:
+            self._artifacts.inc()
+            self._artifact_bytes.inc(artifact.total_bytes)
+        if report.store_failure:
+            self._not_stored.inc()
+
+    def watch_audit(self, log: AuditLog) -> None:
+        """Show how far the audit log is behind, and what it could not take."""
+        self.watch("interlock_audit_backlog", "Receipts that wait to be written.", lambda: {(): log.backlog})
+        self.watch(
+            "interlock_audit_receipts",
+            "Receipts since the start, by what became of them.",
+            lambda: {
+                ("written",): log.stats.written,
+                ("refused",): log.stats.refused,
+                ("dropped",): log.stats.dropped,
+                ("unwritable",): log.stats.unwritable,
+            },
+            "outcome",
+        )
 
     def pending_changed(self, change: int) -> None:
         """There are `change` more pending actions than before."""
@@ -99,11 +131,6 @@ class Metrics:
     def _count_result(self, tool: str, result: CallResult) -> None:
         if result.truncated:
             self._truncations.labels(tool).inc()
-        if result.artifact is not None:
-            self._artifacts.inc()
-            self._artifact_bytes.inc(result.artifact.total_bytes)
-        if result.redactions:
-            self._redactions.inc(result.redactions)
 
     def _rule_label(self, rule: str) -> str:
         if rule in self._rules:
