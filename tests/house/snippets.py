@@ -9,11 +9,13 @@ import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import dropwhile, groupby
 
 BLOCK = re.compile(
     r"(?:^<!-- not run: (?P<excuse>[^>]+) -->\n+)?^(?P<fence>```+)(?P<language>\w+)[^\n]*\n(?P<body>.*?)^(?P=fence) *$",
     re.MULTILINE | re.DOTALL,
 )
+SEPARATORS = {"&&", "||", "|", ";", "&"}
 SHELLS = {"bash", "sh", "shell", "console"}
 
 
@@ -47,7 +49,13 @@ def commands_in(snippet: Snippet) -> Iterator[list[str]]:
         if snippet.language == "console" and not line.startswith("$ "):
             continue
         words = shlex.split(line.removeprefix("$ "), comments=True)
-        while words and re.match(r"[A-Z_]+=", words[0]):
-            words.pop(0)
-        if words:
-            yield words
+        for joined, command in groupby(words, SEPARATORS.__contains__):
+            if not joined:
+                yield from without_variables(list(command))
+
+
+def without_variables(words: list[str]) -> Iterator[list[str]]:
+    """Give a command without the variables set for it; nothing when it only sets variables."""
+    command = list(dropwhile(lambda word: re.match(r"[A-Z_]+=", word), words))
+    if command:
+        yield command

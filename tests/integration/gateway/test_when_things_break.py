@@ -12,7 +12,7 @@ from interlock import CallStatus
 from interlock import Gateway as Client
 from interlock.errors import GatewayUnavailableError, RequestError
 from interlock.provider import tool
-from interlock_gateway.app import running
+from interlock_gateway.app import Gateway, running
 from interlock_gateway.config import Config, LimitsConfig, PolicyConfig
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.errors import ConfigError
@@ -205,8 +205,8 @@ async def test_a_provider_that_is_down_gives_a_clear_failure_and_comes_back_by_i
     assert ledger.names() == ["echo", "echo"]
 
 
-def _listed(gateway: object, name: str) -> bool:
-    return name in [made.name for made in gateway.rooms.parts.registry.tools()]  # type: ignore[attr-defined]
+def _listed(gateway: Gateway, name: str) -> bool:
+    return name in [made.name for made in gateway.rooms.parts.registry.tools()]
 
 
 @pytest.mark.req("PIPE-7", "PIPE-9")
@@ -379,7 +379,7 @@ async def test_an_interrupted_change_is_unknown_after_a_restart_and_not_run_agai
         raise StateUnavailableError("lost before the outcome was written")
 
     async with bench(socket_directory, ledger=ledger, clock=MovableClock()) as before:
-        before.gateway.rooms.store.calls.finish_call = lost  # type: ignore[method-assign]
+        before.gateway.rooms.store.calls.finish_call = lost  # type: ignore[method-assign]  # what is tested is its loss
         # The gateway says that it could not record the outcome; the client asks again under the same id.
         result = await before.agent.session("s").call("set_value", {"value": "b"}, call_id="c", timeout=5)
         assert result.status is CallStatus.OUTCOME_UNKNOWN
