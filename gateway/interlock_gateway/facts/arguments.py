@@ -17,8 +17,8 @@ FALLBACK_NAMES: dict[FactKind, frozenset[str]] = {
         {
             *("path", "paths", "file", "files", "file_path", "file_paths", "filepath", "filename", "filenames"),
             *("directory", "directories", "dir", "folder", "cwd", "workdir", "working_directory"),
-            *("source", "src", "destination", "dest", "dst", "target", "from", "to", "target_path", "source_path"),
-            *("old_path", "new_path", "destination_path", "notebook_path", "absolute_path", "relative_path", "root"),
+            *("source", "src", "destination", "dest", "dst", "target", "target_path", "source_path"),
+            *("old_path", "new_path", "destination_path", "notebook_path", "absolute_path", "relative_path"),
             *("filePath", "filePaths", "dirPath", "absolutePath", "relativePath", "sourcePath", "targetPath"),
             *("oldPath", "newPath", "destinationPath", "fileName", "workingDirectory", "target_file", "targetFile"),
         }
@@ -70,7 +70,7 @@ def find(request: FactRequest, kind: FactKind) -> Arguments:
     properties = _mapping(request.input_schema.get("properties"))
     required = request.input_schema.get("required")
     wanted = [name for name in required if isinstance(name, str)] if isinstance(required, list | tuple) else []
-    search.missing += [_pointer("", name) for name in wanted if name in names and name not in request.input]
+    search.missing += [_pointer("", name) for name in wanted if name in names and request.input.get(name) is None]
     return search.result(declared=any(name in names for name in properties))
 
 
@@ -94,11 +94,15 @@ class _Search:
 
     def by_name(self, value: object, names: frozenset[str], pointer: str, depth: int) -> None:
         for key, inner, below in self._children(value, pointer, depth):
-            if key in names and not isinstance(inner, Mapping):
-                self.add(below, key, inner)
-                if not _holds_objects(inner):
-                    continue
+            before = len(self.given)
             self.by_name(inner, names, below, depth + 1)
+            # An object under such a name may hold the path further in; if it does not, it stands for itself.
+            if key in names and inner is not None and len(self.given) == before:
+                self.add(below, key, inner)
+            elif key in names and isinstance(inner, list | tuple):
+                for index, item in enumerate(inner):
+                    if not isinstance(item, Mapping | list | tuple):
+                        self.add(_pointer(below, str(index)), key, item)
 
     def _children(self, value: object, pointer: str, depth: int) -> Iterator[tuple[str, object, str]]:
         pairs: Iterator[tuple[str, object]] = iter(())
@@ -138,7 +142,7 @@ class _Search:
                 must = isinstance(required, list | tuple) and name in required
                 if _annotated(inner, kind, whole):
                     self.declared = True
-                    if given is not _ABSENT:
+                    if given is not _ABSENT and given is not None:
                         self.add(below, name, given)
                     elif must:
                         self.missing.append(below)
@@ -154,19 +158,22 @@ class _Search:
 
 _ABSENT = object()
 _MAX_BRANCHES = 64
+_BRINGS_IN = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else"})
 
 
 def _branches(schema: Mapping[str, object], whole: Mapping[str, object]) -> list[Mapping[str, object]]:
     """A schema and all that its references and combinations bring in."""
+    if not _BRINGS_IN & schema.keys():
+        return [schema]
     waiting: list[Mapping[str, object]] = [schema]
     found: list[Mapping[str, object]] = []
     while waiting and len(found) < _MAX_BRANCHES:
-        current = waiting.pop(0)
-        if current in found:
+        current = waiting.pop()
+        if any(current is known for known in found):
             continue
         found.append(current)
         reference = current.get("$ref")
-        if isinstance(reference, str) and reference.startswith("#/"):
+        if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
             waiting.append(_referred(reference, whole))
         for combination in ("allOf", "anyOf", "oneOf"):
             branches = current.get(combination)
@@ -177,7 +184,7 @@ def _branches(schema: Mapping[str, object], whole: Mapping[str, object]) -> list
 
 def _referred(reference: str, whole: Mapping[str, object]) -> Mapping[str, object]:
     target: object = whole
-    for part in reference[2:].split("/"):
+    for part in reference.split("/")[1:]:
         target = _mapping(target).get(part.replace("~1", "/").replace("~0", "~"))
     return _mapping(target)
 
@@ -192,10 +199,6 @@ def _annotated(schema: object, kind: str, whole: Mapping[str, object]) -> bool:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _holds_objects(value: object) -> bool:
-    return isinstance(value, list | tuple) and any(isinstance(item, Mapping) for item in value)
 
 
 def _pointer(parent: str, name: str) -> str:

@@ -1,14 +1,18 @@
 """Where a path leads: made absolute, links resolved, inside which root. Looks at the gateway's file system only."""
 
+import errno
 import os
 import re
 import stat
 from dataclasses import dataclass
+from enum import Enum, auto
 
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
 MAX_COMPONENTS = 256
 MAX_LINKS = 40
+MAX_LOOKUPS = 5_000
+"""How often one call may ask the file system about a name; links could be laid out to make it ask for ever."""
 
 _REASONS = {
     "empty": "empty",
@@ -42,11 +46,14 @@ class Place:
 class Workspace:
     """The roots a call may touch and where it starts: `base` is None when relative paths lead nowhere known."""
 
-    __slots__ = ("_places", "_roots", "base")
+    __slots__ = ("_lookups", "_places", "_roots", "base")
 
     def __init__(self, workdir: str, roots: tuple[str, ...]) -> None:
         self._places: dict[tuple[str | None, str], Place] = {}
-        resolved = [(root, _resolve(root)) for root in roots if _complaint(root) is None and root.startswith("/")]
+        self._lookups = _Lookups()
+        resolved = [
+            (root, _resolve(root, self._lookups)) for root in roots if _complaint(root) is None and root.startswith("/")
+        ]
         known = [(root, place.normalised) for root, place in resolved if place.normalised is not None]
         self._roots = sorted(known, key=lambda pair: len(pair[1]), reverse=True)
         start = workdir or (roots[0] if roots else "")
@@ -69,10 +76,10 @@ class Workspace:
             if base is None:
                 return Place(problem="relative, and no working directory is known")
             text = f"{base}/{text}"
-        place = self._contained(_resolve(text))
+        place = self._contained(_resolve(text, self._lookups))
         if ".." not in text or place.problem or not place.inside:
             return place
-        folded = self._contained(_resolve(os.path.normpath(text)))
+        folded = self._contained(_resolve(os.path.normpath(text), self._lookups))
         return place if folded.inside else folded
 
     def _contained(self, place: Place) -> Place:
@@ -83,6 +90,13 @@ class Workspace:
             if path == resolved or path.startswith(resolved.rstrip("/") + "/"):
                 return Place(path, root, inside=True, symlink=place.symlink, exists=place.exists)
         return place
+
+    def exists(self, path: str) -> bool:
+        """Whether something goes by an absolute path; true when it cannot be told."""
+        try:
+            return self._lookups.at(path) is not _Found.NOTHING
+        except OSError:
+            return True
 
     def below_root(self, place: Place) -> str | None:
         """The path from its root, without a leading slash; None outside of every root."""
@@ -128,7 +142,39 @@ def _complaint(text: str) -> str | None:
     return None
 
 
-def _resolve(path: str) -> Place:
+class _Found(Enum):
+    PLAIN = auto()
+    NOTHING = auto()
+
+
+class _Lookups:
+    """Asks the file system about each name once, and about `MAX_LOOKUPS` at most."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | _Found] = {}
+
+    def at(self, path: str) -> str | _Found:
+        """Where a symbolic link points, or what else is there. Raises OSError when it cannot be told."""
+        known = self._known.get(path)
+        if known is None:
+            if len(self._known) >= MAX_LOOKUPS:
+                raise OSError(errno.EBUSY, "the call names more places than are looked at")
+            known = self._known[path] = _look_up(path)
+        return known
+
+
+def _look_up(path: str) -> str | _Found:
+    try:
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            return os.readlink(path)  # noqa: PTH115 - a Path would fold its parts
+    except (FileNotFoundError, NotADirectoryError):
+        return _Found.NOTHING
+    return _Found.PLAIN
+
+
+def _resolve(path: str, lookups: _Lookups) -> Place:
     """Follow `path`, which is absolute. A part that does not exist is taken as it stands; what follows is looked at."""
     waiting = path.split("/")[::-1]
     current, links, exists = "", 0, True
@@ -141,13 +187,11 @@ def _resolve(path: str) -> Place:
             continue
         candidate = f"{current}/{part}"
         try:
-            link = stat.S_ISLNK(os.lstat(candidate).st_mode)
-            target = os.readlink(candidate) if link else None  # noqa: PTH115 - a Path would fold its parts
-        except (FileNotFoundError, NotADirectoryError):
-            target, exists = None, False
+            target = lookups.at(candidate)
         except OSError as error:
             return Place(symlink=links > 0, problem=f"cannot be looked up: {error.strerror}")
-        if target is None:
+        if not isinstance(target, str):
+            exists = exists and target is _Found.PLAIN
             current = candidate
             continue
         links += 1

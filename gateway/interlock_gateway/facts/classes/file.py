@@ -6,17 +6,19 @@ from interlock_gateway.facts.places import Place, Workspace
 from interlock_gateway.facts.registry import Extractor, Section
 from interlock_gateway.facts.request import FactRequest
 
+MAX_PATHS = 256
 MAX_SHOWN = 4096
 
 
 def _extract(request: FactRequest) -> Section:
     arguments = find(request, "path")
     workspace = Workspace(request.workdir, request.roots)
-    entries = [entry for argument in arguments.given for entry in _entries(argument, workspace)]
+    named = [pair for argument in arguments.given for pair in _flattened(argument)]
+    entries = [_entry(pointer, value, workspace) for pointer, value in named[:MAX_PATHS]]
     error: str | None = None
     if arguments.missing:
         error = f"a required path is missing: {', '.join(arguments.missing)}"
-    elif arguments.truncated:
+    elif arguments.truncated or len(named) > MAX_PATHS:
         error = "more path arguments than are looked at"
     elif not entries and arguments.declared:
         entries = [_entry("", request.workdir or next(iter(request.roots), ""), workspace, implied=True)]
@@ -28,11 +30,12 @@ def _extract(request: FactRequest) -> Section:
     return Section(facts, error)
 
 
-def _entries(argument: Argument, workspace: Workspace) -> list[JsonObject]:
+def _flattened(argument: Argument) -> list[tuple[str, object]]:
+    """The argument, or the items of one that is a list, each with its JSON pointer."""
     value = argument.value
     if isinstance(value, list | tuple):
-        return [_entry(f"{argument.pointer}/{index}", item, workspace) for index, item in enumerate(value)]
-    return [_entry(argument.pointer, value, workspace)]
+        return [(f"{argument.pointer}/{index}", item) for index, item in enumerate(value)]
+    return [(argument.pointer, value)]
 
 
 def _entry(pointer: str, given: object, workspace: Workspace, *, implied: bool = False) -> JsonObject:

@@ -184,6 +184,7 @@ class CompoundReader(RedirectionReader):
     def _test(self) -> None:
         self.reading.bash_only = True
         while True:
+            self.reading.budget.step()
             blanks = _TEST_BLANKS.match(self.text, self.pos)
             self.pos = blanks.end() if blanks else self.pos
             if blanks and "\n" in blanks[0] and self.pending:

@@ -108,6 +108,9 @@ class _Document:
         }
 
     def _write(self, index: int | None, operator: str, word: Word, spot: Spot) -> None:
+        if len(self.writes) >= MAX_PATHS:
+            self.dropped_paths = True
+            return
         self.writes.append(
             {
                 "command": index,

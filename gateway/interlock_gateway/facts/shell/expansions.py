@@ -97,6 +97,7 @@ class ExpansionReader(ABC):
     def _expanded(self, plain: re.Pattern[str], escapable: str, quoting: Quoting) -> str:
         pieces: list[str] = []
         while True:
+            self.reading.budget.step()
             match = plain.match(self.text, self.pos)
             if match:
                 pieces.append(match[0])
@@ -176,6 +177,7 @@ class ExpansionReader(ABC):
         """Read up to and past the `))` that closes; the text between. Quotes other than "..." are refused."""
         start, depth = self.pos, 0
         while True:
+            self.reading.budget.step()
             match = _ARITHMETIC_PLAIN.match(self.text, self.pos)
             self.pos = match.end() if match else self.pos
             char = self.text[self.pos : self.pos + 1]
@@ -241,6 +243,7 @@ class ExpansionReader(ABC):
         quotes = quoting is Quoting.BARE if quotes is None else quotes
         depth = 0
         while True:
+            self.reading.budget.step()
             match = _UNTIL_PLAIN.match(self.text, self.pos)
             self.pos = match.end() if match else self.pos
             char = self.text[self.pos : self.pos + 1]

@@ -171,13 +171,13 @@ def _git(words: list[Word]) -> Effects:
     texts = [word.text for word in words]
     settings = (following for text, following in pairwise(texts) if text == "-c")
     runs = [Run(script=match[1]) for match in map(_GIT_RUNS.fullmatch, settings) if match]
+    if "submodule" in texts and "foreach" in texts:
+        operands = [text for text in texts[texts.index("foreach") + 1 :] if not text.startswith("-")]
+        runs += [Run(script=" ".join(operands), moved=True)] if operands else []
+    if "bisect" in texts and "run" in texts:
+        runs.append(Run(tuple(words[texts.index("run") + 1 :])))
     for index, text in enumerate(texts):
-        if text == "foreach" and "submodule" in texts[:index]:
-            operands = [word for word in texts[index + 1 :] if not word.startswith("-")]
-            runs += [Run(script=" ".join(operands), moved=True)] if operands else []
-        elif text == "run" and texts[index - 1] == "bisect":
-            runs.append(Run(tuple(words[index + 1 :])))
-        elif text in {"-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--upload-pack"}:
+        if text in {"-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--upload-pack"}:
             runs += [Run(script=script) for script in texts[index + 1 : index + 2]]
         elif text.startswith(("--exec=", "--upload-pack=", "--receive-pack=")):
             runs.append(Run(script=text.partition("=")[2]))

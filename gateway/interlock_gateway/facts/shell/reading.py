@@ -11,7 +11,7 @@ PROCESS = f"/dev/fd/{HOLE}"
 MAX_SCRIPT_BYTES = 64 * 1024
 MAX_COMMANDS = 2_000
 MAX_DEPTH = 16
-MAX_STEPS = 20_000
+MAX_STEPS = 10_000
 """Words, expansions and nested scripts that one call may cost; the bound on time that no script can move."""
 
 

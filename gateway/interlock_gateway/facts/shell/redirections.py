@@ -24,6 +24,7 @@ class RedirectionReader(WordReader):
         """Move past blanks, comments, line ends and the bodies of here-documents."""
         self.skip_blanks()
         while self.text.startswith("\n", self.pos):
+            self.reading.budget.step()
             self.pos += 1
             if self.pending:
                 self._heredoc_bodies()

@@ -46,9 +46,12 @@ def _wrapped(wrapper: Wrapper, parsed: Parsed) -> Effects:
     if wrapper.skip == _USER_ONLY and len(parsed.operands) > 1:
         runs.append(UNKNOWN)
     assigned: list[Word] = []
-    while wrapper.assigns and operands and (found := assignment(operands[0])):
+    for word in operands if wrapper.assigns else ():
+        found = assignment(word)
+        if found is None:
+            break
         assigned.append(found)
-        operands = operands[1:]
+    operands = operands[len(assigned) :]
     split = next((word for option, word in parsed.given.items() if option in _SPLIT and wrapper.assigns and word), None)
     if split is not None and wrapper is WRAPPERS["env"]:
         runs.append(Run(script=" ".join([split.text, *(shlex.quote(word.text) for word in operands)]), moved=moved))

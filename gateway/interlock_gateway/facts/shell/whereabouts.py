@@ -98,7 +98,7 @@ class Whereabouts:
 
     def exists(self, text: str, found: Found) -> bool:
         """Whether a plain word happens to be the name of something in a directory the command may run in."""
-        return any(os.path.lexists(f"{directory}/{text}") for directory in self._of(found.scope))
+        return any(self._workspace.exists(f"{directory}/{text}") for directory in self._of(found.scope))
 
     def _of(self, scope: Scope) -> list[str]:
         if self._chains:
@@ -158,7 +158,7 @@ def _targets(found: Found, before: list[str], workspace: Workspace) -> list[str]
             return []
         # `cd` folds `..` by text, `cd -P` and other shells do not.
         reached = _merged(reached, [os.path.normpath(joined), place.normalised])
-    return reached
+    return reached if len(reached) <= _MAX_DIRECTORIES else []
 
 
 def _merged(some: list[str], others: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ _ENDS = frozenset(" \t\n|&;)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
 _SUBSCRIPTED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[")
 _ASSIGNS = re.compile(r"\+?=")
-_SUBSCRIPT_SUBSTITUTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[[^\]]*(?:\$[({]|`)")
+_SUBSCRIPT_PARTS = re.compile(r"(?P<opens>[A-Za-z0-9_]\[)|(?P<closes>\])|\$[({]|`")
 
 
 class _Parts:
@@ -61,7 +61,7 @@ class WordReader(ExpansionReader):
         name = self._assignment_name(parts) if assignable else None
         tilde = self.text.startswith("~", self.pos)
         while self._part(parts, name):
-            pass
+            self.reading.budget.step()
         source = self.text[start : self.pos]
         if self.pending and "\n" in source:
             raise self.error("a line break inside a word, before the here-document of its line")
@@ -72,7 +72,7 @@ class WordReader(ExpansionReader):
         if parts.brace and name is None:
             self.reading.bash_only = True
             text = HOLE
-        if parts.quoted and ("$(" in text or "`" in text or "${" in text) and _SUBSCRIPT_SUBSTITUTION.search(text):
+        if parts.quoted and "[" in text and _substitutes_in_subscript(text):
             self.reading.hazards.add("nested_evaluation")
         return Word(text, source, parts.quoted, parts.glob and name is None, tilde, name)
 
@@ -146,6 +146,7 @@ class WordReader(ExpansionReader):
         self.pos += 1
         while True:
             self.blank_lines()
+            self.reading.budget.step()
             if self.text.startswith(")", self.pos):
                 self.pos += 1
                 parts.pieces.append(HOLE)
@@ -167,3 +168,13 @@ class WordReader(ExpansionReader):
         """The error for what is at the cursor."""
         found = self.text[self.pos : self.pos + 1]
         return self.error(f"{found!r} was not expected" if found else "the script ends too early")
+
+
+def _substitutes_in_subscript(text: str) -> bool:
+    """Whether literal text has `name[...$(...)...]`, which arithmetic and some builtins would run."""
+    inside = False
+    for part in _SUBSCRIPT_PARTS.finditer(text):
+        if inside and part.lastgroup is None:
+            return True
+        inside = part.lastgroup == "opens" or (inside and part.lastgroup != "closes")
+    return False

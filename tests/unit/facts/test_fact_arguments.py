@@ -1,0 +1,156 @@
+"""Which arguments hold a path or a command: the operator says, else the tool's schema, else their names."""
+
+from typing import Any
+
+import pytest
+from facts_calls import Facts, names_of
+
+pytestmark = pytest.mark.req("PIPE-5")
+
+ROOTS = ("/workspace",)
+
+
+def pointers(document: dict[str, Any]) -> list[str]:
+    return [found["argument"] for found in document["file"]["arguments"]]
+
+
+def annotated(kind: str = "path", **more: object) -> dict[str, object]:
+    return {"type": "string", "x-interlock-fact": kind, **more}
+
+
+@pytest.mark.parametrize(
+    "name", ["path", "file_path", "file", "filename", "directory", "dir", "cwd", "source", "target_file"]
+)
+def test_sensible_names_are_taken_for_paths(facts: Facts, name: str) -> None:
+    assert pointers(facts("file", {name: "x", "text": "/etc"}, roots=ROOTS)) == [f"/{name}"]
+
+
+@pytest.mark.parametrize("name", ["command", "cmd", "script"])
+def test_sensible_names_are_taken_for_commands(facts: Facts, name: str) -> None:
+    assert names_of(facts("bash", {name: "zap", "text": "zip"})["bash"]) == "zap"
+
+
+def test_annotations_go_before_names(facts: Facts) -> None:
+    schema = {"properties": {"place": annotated(), "path": {"type": "string"}}}
+    assert pointers(facts("file", {"place": "x", "path": "y"}, schema=schema, roots=ROOTS)) == ["/place"]
+
+
+def test_the_operators_configuration_goes_before_annotations(facts: Facts) -> None:
+    schema = {"properties": {"place": annotated()}}
+    document = facts("file", {"place": "x", "spot": "y"}, schema=schema, names={"path": ("spot",)}, roots=ROOTS)
+    assert pointers(document) == ["/spot"]
+
+
+def test_an_annotation_of_another_kind_is_not_for_this_class(facts: Facts) -> None:
+    schema = {"properties": {"place": annotated("url"), "path": {"type": "string"}}}
+    assert pointers(facts("file", {"place": "x", "path": "y"}, schema=schema, roots=ROOTS)) == ["/path"]
+
+
+def test_each_string_of_a_list_is_a_path(facts: Facts) -> None:
+    schema = {"properties": {"places": {"type": "array", "items": annotated()}, "spots": annotated(type="array")}}
+    document = facts("file", {"places": ["x", "y"], "spots": ["z"]}, schema=schema, roots=ROOTS)
+    assert pointers(document) == ["/places/0", "/places/1", "/spots/0"]
+    assert pointers(facts("file", {"paths": ["x", "y"]}, roots=ROOTS)) == ["/paths/0", "/paths/1"]
+
+
+def test_annotations_are_found_in_nested_objects_lists_and_references(facts: Facts) -> None:
+    schema = {
+        "properties": {
+            "a": {"properties": {"b": annotated()}},
+            "edits": {"type": "array", "items": {"$ref": "#/$defs/edit"}},
+            "c": {"anyOf": [{"type": "null"}, {"properties": {"d": {"allOf": [annotated()]}}}]},
+        },
+        "$defs": {"edit": {"properties": {"at": annotated(), "again": {"$ref": "#/$defs/edit"}}}},
+    }
+    given = {"a": {"b": "x"}, "edits": [{"at": "y"}, {"at": "z", "again": {"at": "w"}}], "c": {"d": "v"}}
+    assert set(pointers(facts("file", given, schema=schema, roots=ROOTS))) == {
+        "/a/b",
+        "/edits/0/at",
+        "/edits/1/at",
+        "/edits/1/again/at",
+        "/c/d",
+    }
+
+
+def test_names_are_found_in_nested_objects_and_lists(facts: Facts) -> None:
+    given = {"edits": [{"file_path": "x"}, {"file_path": "y"}], "file": {"path": "z"}, "paths": [{"path": "v"}, "w"]}
+    assert set(pointers(facts("file", given, roots=ROOTS))) == {
+        "/edits/0/file_path",
+        "/edits/1/file_path",
+        "/file/path",
+        "/paths/0/path",
+        "/paths/1",
+    }
+
+
+def test_a_pointer_escapes_what_a_name_may_contain(facts: Facts) -> None:
+    document = facts("file", {"a/b~c": {"path": "x"}}, roots=ROOTS)
+    assert pointers(document) == ["/a~1b~0c/path"]
+
+
+@pytest.mark.parametrize("given", [3, ["x", 3], {"name": "x"}, [["x"]], [{}]])
+def test_a_path_that_is_no_string_is_an_error(facts: Facts, given: object) -> None:
+    document = facts("file", {"path": given}, roots=ROOTS)
+    assert document["extracted"] is False
+    assert "not a string" in document["error"]
+    assert document["file"]["inside"] is False
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"path": {"type": "string"}}, "required": ["path"]},
+        {"properties": {"place": annotated()}, "required": ["place"]},
+    ],
+)
+@pytest.mark.parametrize("given", [{}, {"path": None, "place": None}])
+def test_a_required_path_that_is_missing_is_said(
+    facts: Facts, schema: dict[str, object], given: dict[str, object]
+) -> None:
+    document = facts("file", given, schema=schema, roots=ROOTS)
+    assert (document["extracted"], document["file"]["inside"]) == (False, False)
+    assert "required path is missing" in document["error"]
+
+
+def test_a_configured_path_that_is_missing_is_said(facts: Facts) -> None:
+    document = facts("file", {"path": "x"}, names={"path": ("spot",)}, roots=ROOTS)
+    assert document["error"] == "a required path is missing: /spot"
+
+
+def test_an_optional_path_that_is_not_given_means_the_working_directory(facts: Facts) -> None:
+    schema = {"properties": {"path": {"type": "string"}, "pattern": {"type": "string"}}, "required": ["pattern"]}
+    document = facts("file", {"pattern": "x"}, schema=schema, roots=ROOTS)
+    [found] = document["file"]["arguments"]
+    assert (found["implied"], found["normalised"], found["inside"]) == (True, "/workspace", True)
+    assert facts("file", {"pattern": "x"}, schema=schema)["extracted"] is False
+
+
+def test_a_call_without_any_path_is_not_extracted(facts: Facts) -> None:
+    document = facts("file", {"text": "x"}, roots=ROOTS)
+    assert (document["extracted"], document["error"]) == (False, "no argument that holds a path was found")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"paths": ["x"] * 300},
+        {"edits": [{"path": "x"}] * 300},
+        {"edits": [{"other": "x"}] * 5000},
+    ],
+)
+def test_more_arguments_than_are_looked_at_are_said(facts: Facts, given: dict[str, object]) -> None:
+    document = facts("file", given, roots=ROOTS)
+    assert document["extracted"] is False
+    assert "more path arguments" in document["error"]
+
+
+def test_a_schema_that_refers_to_itself_ends(facts: Facts) -> None:
+    schema: dict[str, object] = {"properties": {"a": {"$ref": "#"}, "path": annotated()}, "anyOf": [{"$ref": "#"}]}
+    assert pointers(facts("file", {"a": {"a": {"path": "x"}}}, schema=schema, roots=ROOTS)) == ["/a/a/path"]
+
+
+@pytest.mark.parametrize(
+    "schema", [{"properties": 3}, {"properties": {"path": 3}}, {"required": "path"}, {"$ref": 3}, {"anyOf": {}}]
+)
+def test_a_schema_that_is_none_is_no_hindrance(facts: Facts, schema: dict[str, object]) -> None:
+    assert pointers(facts("file", {"path": "x"}, schema=schema, roots=ROOTS)) == ["/path"]

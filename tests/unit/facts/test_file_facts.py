@@ -1,0 +1,272 @@
+"""Where each path of a file call leads, links and all."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from facts_calls import Facts
+from interlock_gateway.facts.places import MAX_LOOKUPS, Workspace
+
+pytestmark = pytest.mark.req("PIPE-5")
+
+Entry: TypeAlias = dict[str, Any]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with links in it, to inside and outside."""
+    root = tmp_path / "root"
+    (root / "dir" / "deep").mkdir(parents=True)
+    (root / "file.txt").touch()
+    (root / "in").symlink_to("dir")
+    (root / "in-file").symlink_to(root / "file.txt")
+    (root / "out").symlink_to("/etc")
+    (root / "out-file").symlink_to("../other/x")
+    (root / "up").symlink_to("..")
+    (root / "dangling").symlink_to("nothing/here")
+    (root / "dangling-out").symlink_to("/nothing/here")
+    (root / "loop").symlink_to("loop2")
+    (root / "loop2").symlink_to("loop")
+    (root / "chain").symlink_to("chain2")
+    (root / "chain2").symlink_to("out")
+    (root / "dir" / "back").symlink_to("../..")
+    (root / ".env").touch()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "root-sibling").mkdir()
+    return root
+
+
+@pytest.fixture
+def entry(facts: Facts, root: Path) -> Callable[[object], Entry]:
+    def entry_of(given: object) -> Entry:
+        document = facts("file", {"path": given}, roots=(str(root),))
+        [found] = document["file"]["arguments"]
+        assert document["extracted"] is (found["error"] is None)
+        assert document["file"]["inside"] is found["inside"]
+        return found  # type: ignore[no-any-return]  # the facts are JSON, checked against their schema
+
+    return entry_of
+
+
+# What is given, where in the root it leads (None: outside of it), and whether a link was followed.
+LEADS = [
+    ("file.txt", "file.txt", False),
+    ("./file.txt", "file.txt", False),
+    (".//file.txt", "file.txt", False),
+    ("dir/", "dir", False),
+    (".", "", False),
+    ("./", "", False),
+    ("dir/..", "", False),
+    ("dir/../file.txt", "file.txt", False),
+    ("dir/deep/../../file.txt", "file.txt", False),
+    ("new/file", "new/file", False),
+    ("new/../file.txt", "file.txt", False),
+    ("new/../../root/file.txt", "file.txt", False),
+    ("file.txt/x", "file.txt/x", False),
+    ("a b", "a b", False),
+    ("%2e%2e/x", "%2e%2e/x", False),
+    ("..%2fx", "..%2fx", False),
+    ("..\\x", "..\\x", False),
+    ("dir\\..\\..\\x", "dir\\..\\..\\x", False),
+    ("...", "...", False),
+    ("..x/y..", "..x/y..", False),
+    ("h\u00e9/\u4e2d\u6587", "h\u00e9/\u4e2d\u6587", False),
+    ("file~", "file~", False),
+    ("$HOME/x", "$HOME/x", False),
+    ("in", "dir", True),
+    ("in/deep/x", "dir/deep/x", True),
+    ("in-file", "file.txt", True),
+    ("dangling", "nothing/here", True),
+    ("new/../in/x", "dir/x", True),
+    ("dir/back/root/file.txt", "file.txt", True),
+    ("up/root/file.txt", "file.txt", True),
+    ("..", None, False),
+    ("../", None, False),
+    ("../x", None, False),
+    ("../root-sibling", None, False),
+    ("dir/../../x", None, False),
+    ("new/../../x", None, False),
+    ("/", None, False),
+    ("/etc/passwd", None, False),
+    ("//etc/passwd", None, False),
+    ("out", None, True),
+    ("out/passwd", None, True),
+    ("out/../etc/passwd", None, True),
+    ("out-file", None, True),
+    ("chain/x", None, True),
+    ("dangling-out", None, True),
+    ("up/x", None, True),
+    ("dir/back/x", None, True),
+    ("new/../out/x", None, True),
+    # Folding `..` by text leads inside, following the link first leads out; and the other way round.
+    ("in/../x", "x", True),
+    ("out/../x", None, True),
+    ("dir/back/../x", None, True),
+    ("in/deep/../../../root/x", "x", True),
+]
+
+
+@pytest.mark.parametrize(("given", "leads", "symlink"), LEADS, ids=[given for given, _, _ in LEADS])
+def test_a_path_leads_where_the_system_would_go(
+    entry: Callable[[object], Entry], root: Path, given: str, leads: str | None, *, symlink: bool
+) -> None:
+    found = entry(given)
+    assert found["error"] is None
+    assert found["inside"] is (leads is not None)
+    assert found["root"] == (str(root) if leads is not None else None)
+    assert found["symlink"] is symlink
+    if leads is not None:
+        assert found["normalised"] == (f"{root}/{leads}" if leads else str(root))
+        assert found["segments"] == [part for part in leads.split("/") if part]
+    assert found["normalised"] == os.path.realpath(root / given) or ".." in given
+
+
+@pytest.mark.parametrize(("given", "leads", "symlink"), LEADS, ids=[given for given, _, _ in LEADS])
+def test_an_absolute_path_leads_to_the_same_place(
+    entry: Callable[[object], Entry], root: Path, given: str, leads: str | None, *, symlink: bool
+) -> None:
+    found = entry(given if given.startswith("/") else f"{root}/{given}")
+    assert (found["inside"], found["symlink"], found["relative"]) == (leads is not None, symlink, False)
+
+
+REFUSED: list[tuple[object, str]] = [
+    ("", "empty"),
+    ("a\0b", "NUL"),
+    ("a\nb", "control"),
+    ("a\x1bb", "control"),
+    ("a\x85b", "control"),
+    (" file.txt", "white space"),
+    ("file.txt ", "white space"),
+    ("~", "~"),
+    ("~/x", "~"),
+    ("~user/x", "~"),
+    ("file:///etc/passwd", "URL"),
+    ("https://host/x", "URL"),
+    ("file:/etc/passwd", "URL"),
+    ("C:/x", "URL"),
+    ("\ud800", "Unicode"),
+    ("x" * 300, "component"),
+    ("x/" * 300, "components"),
+    ("x" * 5000, "longer"),
+    ("loop", "loop"),
+    ("loop/x", "loop"),
+    (3, "not a string"),
+    (True, "not a string"),
+    (1.5, "not a string"),
+    ({"x": 1}, "not a string"),
+]
+
+
+@pytest.mark.parametrize(("given", "reason"), REFUSED, ids=lambda value: ascii(value)[:30])
+def test_what_is_no_usable_path_says_why_and_is_not_inside(
+    entry: Callable[[object], Entry], given: object, reason: str
+) -> None:
+    found = entry(given)
+    assert reason in found["error"]
+    assert (found["inside"], found["root"], found["normalised"]) == (False, None, None)
+    assert found["tilde"] is (isinstance(given, str) and given.startswith("~"))
+
+
+def test_a_directory_that_may_not_be_looked_into_leads_nowhere_known(tmp_path: Path) -> None:
+    # The kernel refuses this name for its length alone, as it refuses others for permissions, to root too.
+    (tmp_path / "link").symlink_to("x" * 300)
+    place = Workspace("", (str(tmp_path),)).locate("link")
+    assert (place.inside, place.normalised) == (False, None)
+    assert place.problem
+    assert "cannot be looked up" in place.problem
+
+
+def test_looking_up_is_bounded_however_links_are_laid_out(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("/".join(["b"] * 2000))
+    workspace = Workspace("", (str(tmp_path),))
+    problems = {workspace.locate(f"{number}/{'/'.join('xyz' * 30)}").problem for number in range(2 * MAX_LOOKUPS // 90)}
+    assert problems == {None, "cannot be looked up: the call names more places than are looked at"}
+    assert workspace.locate("a").problem
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "extension", "hidden"),
+    [
+        ("a/b.tar.gz", "b.tar.gz", "gz", False),
+        ("a/b", "b", "", False),
+        (".env", ".env", "", True),
+        ("a/.git/config", "config", "", True),
+        (".env.local", ".env.local", "local", True),
+        ("./a/../b.TXT", "b.TXT", "TXT", False),
+        ("in/x.md", "x.md", "md", False),
+    ],
+)
+def test_the_parts_of_a_path_are_told_apart(
+    entry: Callable[[object], Entry], given: str, name: str, extension: str, *, hidden: bool
+) -> None:
+    found = entry(given)
+    assert (found["name"], found["extension"], found["hidden"]) == (name, extension, hidden)
+
+
+def test_a_link_keeps_the_name_it_was_called_by(entry: Callable[[object], Entry], root: Path) -> None:
+    (root / ".secret").symlink_to("file.txt")
+    found = entry(".secret")
+    assert (found["given_name"], found["name"], found["hidden"]) == (".secret", "file.txt", True)
+
+
+def test_dots_above_the_root_hide_nothing(facts: Facts, tmp_path: Path) -> None:
+    root = tmp_path / ".cache" / "root"
+    root.mkdir(parents=True)
+    document = facts("file", {"path": str(root / "x")}, roots=(str(root),))
+    assert document["file"]["arguments"][0]["hidden"] is False
+
+
+def test_whether_something_is_there_is_said(entry: Callable[[object], Entry]) -> None:
+    assert entry("file.txt")["exists"] is True
+    assert entry("in-file")["exists"] is True
+    assert entry("new")["exists"] is False
+    assert entry("dangling")["exists"] is False
+    assert entry("file.txt/x")["exists"] is False
+
+
+def test_a_pattern_is_marked_as_one(entry: Callable[[object], Entry]) -> None:
+    assert entry("dir/*.c")["glob"] is True
+    assert entry("dir/x.c")["glob"] is False
+
+
+def test_it_is_said_where_links_were_resolved(entry: Callable[[object], Entry]) -> None:
+    assert entry("x")["resolved_on"] == "gateway"
+
+
+def test_relative_paths_start_in_the_working_directory_else_the_first_root(facts: Facts, root: Path) -> None:
+    roots = (str(root), str(root.parent / "other"))
+    assert facts("file", {"path": "x"}, roots=roots)["file"]["arguments"][0]["normalised"] == f"{root}/x"
+    there = facts("file", {"path": "x"}, roots=roots, workdir=str(root / "dir"))
+    assert there["file"]["arguments"][0]["normalised"] == f"{root}/dir/x"
+    other = facts("file", {"path": "../other/x"}, roots=roots)["file"]["arguments"][0]
+    assert (other["root"], other["inside"]) == (roots[1], True)
+
+
+def test_the_innermost_root_is_named(facts: Facts, root: Path) -> None:
+    document = facts("file", {"path": "dir/x"}, roots=(str(root), str(root / "dir")))
+    assert document["file"]["arguments"][0]["root"] == str(root / "dir")
+
+
+def test_a_root_that_is_a_link_holds_what_it_leads_to(facts: Facts, root: Path) -> None:
+    document = facts("file", {"path": f"{root}/dir/x"}, roots=(str(root / "in"),))
+    assert (document["file"]["inside"], document["file"]["arguments"][0]["segments"]) == (True, ["x"])
+
+
+def test_without_roots_nothing_is_inside(facts: Facts, tmp_path: Path) -> None:
+    assert facts("file", {"path": str(tmp_path)})["file"]["inside"] is False
+    document = facts("file", {"path": "x"})
+    assert (document["extracted"], document["file"]["inside"]) == (False, False)
+    assert facts("file", {"path": "x"}, workdir=str(tmp_path))["file"]["inside"] is False
+
+
+def test_a_root_that_is_no_absolute_path_holds_nothing(facts: Facts, tmp_path: Path) -> None:
+    for root in ("", "relative", "~", "a\0b"):
+        assert facts("file", {"path": str(tmp_path)}, roots=(root,))["file"]["inside"] is False
+
+
+def test_one_path_outside_takes_the_whole_call_outside(facts: Facts, root: Path) -> None:
+    document = facts("file", {"source": "x", "destination": "/x"}, roots=(str(root),))
+    assert [found["inside"] for found in document["file"]["arguments"]] == [True, False]
+    assert (document["extracted"], document["file"]["inside"]) == (True, False)
