@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from interlock_gateway.core.jsonvalue import JsonObject
 
 DECISION_RULE = "data.interlock.decision"
+TEST_SUFFIX = "_test.rego"
 REVISION_LENGTH = 16
 
 
@@ -14,9 +15,9 @@ REVISION_LENGTH = 16
 class PolicyBundle:
     """Policies as one value; two bundles with the same `revision` decide alike.
 
-    `modules` are (path, Rego source) pairs sorted by path, tests left out; `data_json` is the data document with the
-    profile's settings in place; `revision` is the short SHA-256 of both; `profile` names the active profile and
-    `enforced` says whether its verdicts bind (POL-5).
+    `modules` are (path, Rego source) pairs sorted by path; `data_json` is the data document with the profile's
+    settings in place; `revision` is the short SHA-256 of both; `profile` names the active profile and `enforced` says
+    whether its verdicts bind (POL-5). `tests` are the `_test.rego` files, which decide nothing.
     """
 
     modules: tuple[tuple[str, str], ...]
@@ -24,13 +25,15 @@ class PolicyBundle:
     revision: str
     profile: str
     enforced: bool = True
+    tests: tuple[tuple[str, str], ...] = ()
 
 
-def make_bundle(modules: dict[str, str], data: JsonObject, *, profile: str, enforced: bool = True) -> PolicyBundle:
-    """The bundle of these modules and this data; its revision changes with any byte of either."""
-    pairs = tuple(sorted(modules.items()))
+def make_bundle(sources: dict[str, str], data: JsonObject, *, profile: str, enforced: bool = True) -> PolicyBundle:
+    """The bundle of these files and this data; its revision changes with any byte that can change a decision."""
+    pairs = tuple(sorted((path, source) for path, source in sources.items() if not path.endswith(TEST_SUFFIX)))
+    tests = tuple(sorted((path, source) for path, source in sources.items() if path.endswith(TEST_SUFFIX)))
     data_json = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return PolicyBundle(pairs, data_json, _revision(pairs, data_json), profile, enforced)
+    return PolicyBundle(pairs, data_json, _revision(pairs, data_json), profile, enforced, tests)
 
 
 def _revision(pairs: tuple[tuple[str, str], ...], data_json: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
-from interlock_gateway.policy.bundle import PolicyBundle, make_bundle
+from interlock_gateway.policy.bundle import TEST_SUFFIX, PolicyBundle, make_bundle
+from interlock_gateway.policy.inspection import refuse_unsafe
 from interlock_gateway.policy.settings import PolicySourceError, override, read_yaml
 
-TEST_SUFFIX = "_test.rego"
 CUSTOM_PACKAGE = "interlock.custom"
 _PACKAGE = re.compile(r"^package[ \t]+(\S+)", re.MULTILINE)
 _OVERLAY_KEYS = frozenset({"settings"})
@@ -30,34 +30,48 @@ def load_bundle(
     directory: Path | None = None,
     changes: JsonObject | None = None,
 ) -> PolicyBundle:
-    """The bundle of the shipped policies (or those in `directory`) under `profile`, with `overlays` on top, in order, and
-    `changes` to the settings last.
+    """The bundle of the shipped policies, or of those in `directory`, under `profile`, fit to be evaluated.
 
-    An overlay is a directory with rules in `custom/` (package `interlock.custom`) and settings in `data.yaml`. Raises
-    `PolicySourceError` for what cannot be read, an unknown profile, an unknown setting, or an overlay that
-    reaches beyond its own package. What the rules themselves do is for the checker to judge.
+    `overlays` go on top, in order, and `changes` to the settings last. An overlay is a directory with rules in
+    `custom/` (package `interlock.custom`) and settings in `data.yaml`. Blocks; for anything but the shipped policies
+    by themselves it starts a process that looks at them. Raises `PolicySourceError` for what cannot be read, an unknown
+    profile or setting, an overlay that reaches beyond its own package, or a rule that must not be loaded; and
+    `InspectionError` when that cannot be told.
     """
+    bundle = read_bundle(profile=profile, overlays=overlays, directory=directory, changes=changes)
+    if overlays or directory is not None:
+        refuse_unsafe(bundle)
+    return bundle
+
+
+def read_bundle(
+    *,
+    profile: str = "standard",
+    overlays: Sequence[Path] = (),
+    directory: Path | None = None,
+    changes: JsonObject | None = None,
+) -> PolicyBundle:
+    """The same bundle, whatever its rules do: for checking it. Raises `PolicySourceError` as `load_bundle` does."""
     root = directory or shipped_policies()
-    modules = read_modules(root)
+    sources = read_sources(root)
     data = _read_data(root)
     settings = _mapping(data, "settings")
     chosen = _profile(data, profile)
     settings = override(settings, chosen.get("settings", {}), f"profiles/data.yaml, profile {profile}")
     for overlay in overlays:
-        settings = _apply_overlay(overlay, modules, settings)
+        settings = _apply_overlay(overlay, sources, settings)
     settings = override(settings, changes or {}, "changes")
     tree: JsonObject = {"interlock": {**data, "profile": profile, "settings": settings}}
-    return make_bundle(modules, tree, profile=profile, enforced=chosen.get("enforced") is not False)
+    return make_bundle(sources, tree, profile=profile, enforced=chosen.get("enforced") is not False)
 
 
-def read_modules(root: Path, prefix: str = "") -> dict[str, str]:
-    """The Rego sources under `root` by their path relative to it, tests left out."""
+def read_sources(root: Path, prefix: str = "") -> dict[str, str]:
+    """The Rego sources under `root` by their path relative to it, tests included."""
     if not root.is_dir():
         raise PolicySourceError(str(root), "is not a directory of policies")
     return {
         f"{prefix}{path.relative_to(root).as_posix()}": _read_text(path, f"{prefix}{path.relative_to(root).as_posix()}")
         for path in sorted(root.rglob("*.rego"))
-        if not path.name.endswith(TEST_SUFFIX)
     }
 
 
@@ -98,20 +112,19 @@ def _profile(data: JsonObject, profile: str) -> JsonObject:
     return chosen
 
 
-def _apply_overlay(overlay: Path, modules: dict[str, str], settings: JsonObject) -> JsonObject:
-    """Add the overlay's rules to `modules`; the settings with its changes."""
+def _apply_overlay(overlay: Path, sources: dict[str, str], settings: JsonObject) -> JsonObject:
+    """Add the overlay's rules to `sources`; the settings with its changes."""
     if not overlay.is_dir():
         raise PolicySourceError(str(overlay), "is not a directory")
     stray = [path for path in overlay.rglob("*.rego") if path.relative_to(overlay).parts[0] != "custom"]
     if stray:
         raise PolicySourceError(str(stray[0]), "rules of an overlay belong in its directory custom/")
-    for path, source in (
-        read_modules(overlay / "custom", f"{overlay.name}/custom/").items() if (overlay / "custom").is_dir() else ()
-    ):
+    rules = overlay / "custom"
+    for path, source in (read_sources(rules, f"{overlay.name}/custom/") if rules.is_dir() else {}).items():
         _check_package(path, source)
-        if path in modules:
+        if path in sources:
             raise PolicySourceError(path, "another overlay has a file of this name")
-        modules[path] = source
+        sources[path] = source
     data_file = overlay / "data.yaml"
     if not data_file.is_file():
         return settings
@@ -124,5 +137,6 @@ def _apply_overlay(overlay: Path, modules: dict[str, str], settings: JsonObject)
 def _check_package(path: str, source: str) -> None:
     header = _PACKAGE.search(source)
     package = header[1] if header else ""
-    if package != CUSTOM_PACKAGE and not package.startswith(f"{CUSTOM_PACKAGE}."):
+    own = (CUSTOM_PACKAGE, f"{CUSTOM_PACKAGE}_test") if path.endswith(TEST_SUFFIX) else (CUSTOM_PACKAGE,)
+    if package not in own and not package.startswith(f"{CUSTOM_PACKAGE}."):
         raise PolicySourceError(path, f"an overlay's rules are in package {CUSTOM_PACKAGE}, not {package or 'none'}")

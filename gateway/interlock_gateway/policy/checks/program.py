@@ -1,0 +1,61 @@
+"""All the files of a set of policies together: which rules there are, and where."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from interlock_gateway.policy.checks.syntax import RegoFile, Rule
+
+RULES = ("interlock", "rules")
+CUSTOM = ("interlock", "custom")
+FINDINGS = "findings"
+
+
+@dataclass(frozen=True)
+class Program:
+    """The files that decide, the paths of their tests, the data they read and the schema of their input."""
+
+    files: tuple[RegoFile, ...]
+    tests: frozenset[str]
+    data: Mapping[str, Any]
+    input_schema: Mapping[str, Any]
+
+    @cached_property
+    def packages(self) -> Mapping[tuple[str, ...], frozenset[str]]:
+        """The names that each package defines."""
+        found: dict[tuple[str, ...], set[str]] = {}
+        for file in self.files:
+            found.setdefault(file.package, set()).update(rule.name for rule in file.rules)
+        return {package: frozenset(names) for package, names in found.items()}
+
+    @cached_property
+    def functions(self) -> frozenset[tuple[str, ...]]:
+        """The full names of all functions."""
+        return frozenset(
+            (*file.package, rule.name) for file in self.files for rule in file.rules if rule.kind == "function"
+        )
+
+    @cached_property
+    def used(self) -> frozenset[tuple[str, ...]]:
+        """The full names of all rules that another rule refers to or calls."""
+        found: set[tuple[str, ...]] = set()
+        for file in self.files:
+            for reference in (*file.references, *file.calls):
+                parts = reference.literal if reference.base == "data" else (*file.package, reference.base)
+                found.update(parts[:length] for length in range(1, len(parts) + 1))
+        return frozenset(found)
+
+    def has_data(self, parts: Sequence[str]) -> bool:
+        """Whether the data document has a value at `parts`."""
+        node: Any = self.data
+        for part in parts:
+            if not isinstance(node, Mapping) or part not in node:
+                return False
+            node = node[part]
+        return True
+
+
+def collects(file: RegoFile, rule: Rule) -> bool:
+    """Whether what the rule finds becomes part of the decision."""
+    return rule.name == FINDINGS and file.package in {RULES, CUSTOM}

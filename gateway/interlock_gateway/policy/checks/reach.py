@@ -1,0 +1,136 @@
+"""What rules refer to: built-in functions, input, settings, other rules; and conditions that can never hold."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from interlock_gateway.policy.checks.builtin_list import allowed_builtins
+from interlock_gateway.policy.checks.input_paths import NoSuchFieldError, possible_values
+from interlock_gateway.policy.checks.problems import Problem
+from interlock_gateway.policy.checks.program import CUSTOM, Program, collects
+from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, nodes, reference
+
+SETTINGS = ("interlock", "settings")
+ENTRY_POINT = ("interlock", "decision")
+
+
+def check_builtins(program: Program) -> Iterator[Problem]:
+    """Only built-in functions on the declared list are called (ENG-5)."""
+    for file in program.files:
+        for call in file.calls:
+            own = (*file.package, call.base) if call.base != "data" else call.literal
+            name = str(call)
+            if own not in program.functions and name not in allowed_builtins():
+                yield Problem(file.path, call.line, "builtin_refused", f"calls {name}, which policies may not use")
+
+
+def check_heads(program: Program) -> Iterator[Problem]:
+    """No rule defines a part of a document by name: the embedded engine reads that differently."""
+    for file in program.files:
+        for rule in file.rules:
+            if any(part is not None for part in rule.head.parts):
+                message = f"defines {rule.head}; the embedded engine wants `{rule.head.base}[name] := ...` instead"
+                yield Problem(file.path, rule.line, "head_unsupported", message)
+
+
+def check_input(program: Program) -> Iterator[Problem]:
+    """Every reference into the input leads to a field that it can have."""
+    for file in program.files:
+        for found in file.references:
+            if found.base == "input":
+                yield from _check_path(program, file, found)
+
+
+def check_data(program: Program) -> Iterator[Problem]:
+    """Every reference into data leads to a setting or to a rule."""
+    for file in program.files:
+        for found in file.references:
+            known = found.literal
+            if found.base != "data" or not known or _exists(program, known):
+                continue
+            kind = "setting_unknown" if known[:2] == SETTINGS else "reference_unknown"
+            what = f"there is no setting {'.'.join(known[2:])}" if known[:2] == SETTINGS else f"there is no {found}"
+            yield Problem(file.path, found.line, kind, what)
+
+
+def check_use(program: Program) -> Iterator[Problem]:
+    """Every rule is a finding, or part of one: anything else would never have an effect."""
+    for file in program.files:
+        reported: set[str] = set()
+        for rule in file.rules:
+            name = (*file.package, rule.name)
+            if collects(file, rule) or name == ENTRY_POINT or name in program.used or rule.name in reported:
+                continue
+            reported.add(rule.name)
+            yield Problem(file.path, rule.line, "rule_unused", f"nothing uses {rule.name}, so it has no effect")
+
+
+def check_conditions(program: Program) -> Iterator[Problem]:
+    """No condition compares with a value that can never be there, or is false as it stands."""
+    for file in program.files:
+        for rule in file.rules:
+            yield from _constant_conditions(file, rule)
+            for compared, value, line in _comparisons(rule):
+                values = _values(program, file, compared)
+                if values is not None and value not in values:
+                    listed = ", ".join(sorted(str(one) for one in values))
+                    message = f"{compared} is never {value!r}; it is one of {listed}"
+                    yield Problem(file.path, line, "never_fires", message)
+
+
+def _check_path(program: Program, file: RegoFile, found: Reference) -> Iterator[Problem]:
+    try:
+        possible_values(program.input_schema, found.parts)
+    except NoSuchFieldError as error:
+        known = f"; there is {', '.join(error.known)}" if error.known else ""
+        yield Problem(file.path, found.line, "input_unknown", f"{found}: the input has no {error.name} here{known}")
+
+
+def _exists(program: Program, parts: tuple[str, ...]) -> bool:
+    if parts[: len(CUSTOM)] == CUSTOM and CUSTOM not in program.packages:
+        return True
+    for length in range(len(parts), 0, -1):
+        package = parts[:length]
+        if package in program.packages:
+            rest = parts[length:]
+            return not rest or rest[0] in program.packages[package] or program.has_data(parts)
+    return program.has_data(parts) or any(package[: len(parts)] == parts for package in program.packages)
+
+
+def _constant_conditions(file: RegoFile, rule: Rule) -> Iterator[Problem]:
+    for body in rule.node.get("Spec", {}).get("bodies", []):
+        for statement in body["query"]["stmts"]:
+            expression = statement["literal"].get("Expr")
+            if expression is not None and literal(expression["expr"]) is False:
+                line = expression["span"]["line"]
+                yield Problem(file.path, line, "never_fires", "the condition is always false, so the rule never fires")
+
+
+def _comparisons(rule: Rule) -> Iterator[tuple[Reference, Any, int]]:
+    """References into anything that are compared with constants: `ref == "x"`, `ref in {"x", "y"}`."""
+    for node in nodes(rule.node, "BoolExpr"):
+        if node["op"] == "Eq":
+            for one, other in ((node["lhs"], node["rhs"]), (node["rhs"], node["lhs"])):
+                yield from _compared(one, [other], node["span"]["line"])
+    for node in nodes(rule.node, "Membership"):
+        listed = node["collection"].get("Set") or node["collection"].get("Array")
+        if listed is not None and node["key"] is None:
+            yield from _compared(node["value"], listed["items"], node["span"]["line"])
+
+
+def _compared(one: Any, others: list[Any], line: int) -> Iterator[tuple[Reference, Any, int]]:
+    found = reference(one)
+    for other in others:
+        value = literal(other)
+        if found is not None and isinstance(value, str):
+            yield found, value, line
+
+
+def _values(program: Program, file: RegoFile, found: Reference) -> frozenset[Any] | None:
+    target = file.imports.get(found.base)
+    parts = found.parts if target is None else (*target.parts, *found.parts)
+    if (target.base if target else found.base) != "input":
+        return None
+    try:
+        return possible_values(program.input_schema, parts)
+    except NoSuchFieldError:
+        return None

@@ -1,0 +1,57 @@
+"""Runs the `test_` rules of `_test.rego` files, and says which lines of the policies they reached (LIFE-1)."""
+
+import json
+from typing import Any
+
+import regorus
+
+from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.checks.report import TestReport, TestResult
+from interlock_gateway.policy.checks.syntax import RegoFile, parse
+from interlock_gateway.policy.embedded.linking import LinkedModule, link, relocate
+
+TEST_PREFIX = "test_"
+
+
+def run_rego_tests(bundle: PolicyBundle) -> TestReport:
+    """Run every test of the bundle, each for itself.
+
+    Evaluates the policies in this process: give it only what this process may hang or die of.
+    """
+    linked = link([*bundle.modules, *bundle.tests])
+    engine = regorus.Engine()
+    engine.set_enable_coverage(True)
+    for module in linked:
+        engine.add_policy(module.package, module.source)
+    engine.add_data_json(bundle.data_json)
+    tests = [file for path, source in bundle.tests if isinstance(file := parse(path, source), RegoFile)]
+    results = tuple(
+        TestResult(file.path, rule.line, rule.name, _failure(engine, file, rule.name, linked))
+        for file in tests
+        for rule in file.rules
+        if rule.name.startswith(TEST_PREFIX)
+    )
+    not_covered, covered = _coverage(engine, linked)
+    return TestReport(results, not_covered, covered)
+
+
+def _failure(engine: Any, file: RegoFile, name: str, linked: tuple[LinkedModule, ...]) -> str:
+    try:
+        answer = engine.eval_rule_as_json(f"data.{file.package_name}.{name}")
+    except RuntimeError as error:
+        return relocate(str(error).split("Stack backtrace:")[0].strip(), linked)
+    return "" if answer == "true" else "is not true"
+
+
+def _coverage(engine: Any, linked: tuple[LinkedModule, ...]) -> tuple[dict[str, tuple[int, ...]], int]:
+    by_package = {module.package: module for module in linked}
+    missed: dict[str, list[int]] = {}
+    covered = 0
+    for entry in json.loads(engine.get_coverage_report_as_json())["files"]:
+        module = by_package[entry["path"]]
+        covered += sum(not module.place(line)[0].endswith("_test.rego") for line in entry["covered"])
+        for line in entry["not_covered"]:
+            file, place = module.place(line)
+            if not file.endswith("_test.rego"):
+                missed.setdefault(file, []).append(place)
+    return {file: tuple(lines) for file, lines in sorted(missed.items())}, covered

@@ -1,0 +1,88 @@
+"""Looks at policies in a process of its own, because reading and running them may hang, explode or crash.
+
+The functions here block. Each starts this module as a script, gives it the bundle on standard input, and reads the
+answer from standard output.
+"""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import Any, Literal
+
+from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.checks.problems import Problem
+from interlock_gateway.policy.checks.report import TestReport, TestResult
+from interlock_gateway.policy.settings import PolicySourceError
+
+CHECK_TIMEOUT_S = 60.0
+TEST_TIMEOUT_S = 300.0
+
+Task = Literal["check", "safety", "test"]
+
+
+class InspectionError(Exception):
+    """The policies could not be looked at: it took too long, or ended the process that did."""
+
+
+def check(bundle: PolicyBundle) -> tuple[Problem, ...]:
+    """All problems of a bundle, sorted by place; none when it is fit to decide (LIFE-1). Raises `InspectionError`."""
+    return tuple(Problem(**problem) for problem in _ask("check", bundle, CHECK_TIMEOUT_S))
+
+
+def refuse_unsafe(bundle: PolicyBundle) -> None:
+    """Raise `PolicySourceError`, naming file and line, for policies that must not be loaded.
+
+    These are policies that cannot be read, that use a built-in function which is not on the list (ENG-5), or that the
+    embedded engine would read differently (ENG-2). Raises `InspectionError` when that cannot be told.
+    """
+    problems = [Problem(**problem) for problem in _ask("safety", bundle, CHECK_TIMEOUT_S)]
+    if problems:
+        first, more = problems[0], len(problems) - 1
+        others = f" (and {more} more)" if more else ""
+        raise PolicySourceError(f"{first.file}:{first.line}", f"{first.message} [{first.code}]{others}")
+
+
+def run_rego_tests(bundle: PolicyBundle) -> TestReport:
+    """The outcome of the bundle's `_test.rego` files, with coverage. Raises `InspectionError`."""
+    answer = _ask("test", bundle, TEST_TIMEOUT_S)
+    return TestReport(
+        results=tuple(TestResult(**result) for result in answer["results"]),
+        not_covered={file: tuple(lines) for file, lines in answer["not_covered"].items()},
+        covered_lines=answer["covered_lines"],
+    )
+
+
+def _ask(task: Task, bundle: PolicyBundle, timeout_s: float) -> Any:
+    try:
+        done = subprocess.run(  # noqa: S603 - our own module, and no shell
+            [sys.executable, "-I", "-m", __name__, task],
+            input=json.dumps(asdict(bundle)).encode(),
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InspectionError(f"looking at the policies took more than {timeout_s:.0f} s") from None
+    if done.returncode != 0:
+        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise InspectionError(f"looking at the policies ended with status {done.returncode}: {last}")
+    return json.loads(done.stdout)
+
+
+def _answer(task: str, request: dict[str, Any]) -> Any:
+    # Imported here: only the process that looks needs the engine.
+    from interlock_gateway.policy.checks.checker import check_bundle  # noqa: PLC0415 - see above
+    from interlock_gateway.policy.checks.rego_tests import run_rego_tests as run_here  # noqa: PLC0415 - see above
+    from interlock_gateway.policy.document import input_schema  # noqa: PLC0415 - see above
+
+    for name in ("modules", "tests"):
+        request[name] = tuple((path, source) for path, source in request[name])
+    bundle = PolicyBundle(**request)
+    if task == "test":
+        return asdict(run_here(bundle))
+    return [asdict(problem) for problem in check_bundle(bundle, input_schema(), safety_only=task == "safety")]
+
+
+if __name__ == "__main__":
+    json.dump(_answer(sys.argv[1], json.load(sys.stdin)), sys.stdout)
