@@ -26,7 +26,7 @@ UNKNOWN = Run()
 
 @dataclass(frozen=True, slots=True)
 class Interpretation:
-    """Code a command interprets: its language, and whether it is in an argument, a file, standard input or a process.
+    """Code a command interprets: in which language, and whether it comes from an argument, a file or standard input.
 
     `script` is the file. `code` is the position among the words of code given as an argument.
     """

@@ -5,7 +5,7 @@ import string
 
 from interlock_gateway.facts.shell.effects import NOTHING, UNKNOWN, Effects, Interpretation, Run
 from interlock_gateway.facts.shell.options import Options, Parsed, parse
-from interlock_gateway.facts.shell.reading import HOLE, PROCESS, Word
+from interlock_gateway.facts.shell.reading import HOLE, Word
 
 SHELLS = frozenset({"sh", "ash", "bash", "dash", "ksh", "ksh93", "mksh", "rbash", "rzsh", "yash", "zsh"})
 _STDIN = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
@@ -109,6 +109,4 @@ def _first_operand(language: str, parsed: Parsed) -> Word | None:
 def _from(operands: list[Word], language: str) -> Interpretation:
     if not operands or operands[0].text in _STDIN:
         return Interpretation(language, "stdin")
-    if operands[0].text == PROCESS:
-        return Interpretation(language, "process")
     return Interpretation(language, "file", operands[0])

@@ -64,7 +64,7 @@ _COMMAND = _object(
         "interprets": _object(
             {
                 "language": _STRING,
-                "source": {"enum": ["argument", "file", "process", "stdin", "unknown"]},
+                "source": {"enum": ["argument", "file", "stdin", "unknown"]},
                 "script": _MAYBE_STRING,
             },
             nullable=True,
