@@ -13,7 +13,7 @@ findings contains {
 	"message": "what the command runs is only known at run time; write the program and its script out",
 	"rule": "bash/dynamic",
 } if {
-	bash_call
+	bash_facts
 	not bash_written_out
 }
 

@@ -36,8 +36,16 @@ test_bash_dynamic_is_silent_for_literal_scripts_and_other_tools if {
 }
 
 test_bash_dynamic_holds_without_the_fields_it_reads if {
-	every path in {"call/facts/bash/dynamic_name", "call/facts/bash", "call/facts", "call"} {
-		verdicts("bash/dynamic") == {"deny"} with input as without(listing, path)
+	every path in {"call/facts/bash/dynamic_name", "tool"} {
+		verdicts("bash/dynamic") == {"deny"} with input as without(running({"dynamic_name": true}), path)
 	}
+	verdicts("bash/dynamic") == {"deny"} with input as without(listing, "call/facts/bash/dynamic_name")
 	verdicts("bash/dynamic") == {"deny"} with input as without(sourcing("file", "x"), "call/facts/bash/commands/0/interprets/script")
+}
+
+test_bash_dynamic_leaves_missing_facts_to_another_rule if {
+	every path in {"call/facts/bash", "call/facts", "call"} {
+		silent("bash/dynamic") with input as without(listing, path)
+		verdicts("bash/unreadable") == {"deny"} with input as without(listing, path)
+	}
 }

@@ -11,7 +11,7 @@ findings contains {
 	"message": sprintf("outside the workspace: %s", [shown(file_outside)]),
 	"rule": "file/outside",
 } if {
-	file_call
+	file_facts
 	not file_inside
 }
 

@@ -36,10 +36,6 @@ test_file_outside_holds_without_the_fields_it_reads if {
 	paths := {
 		"call/facts/file/inside",
 		"call/facts/file/arguments/0/inside",
-		"call/facts/file",
-		"call/facts/extracted",
-		"call/facts",
-		"call",
 	}
 	every path in paths {
 		verdicts("file/outside") == {"deny"} with input as without(touching(reading, {}), path)
@@ -49,4 +45,11 @@ test_file_outside_holds_without_the_fields_it_reads if {
 		verdicts("file/outside") == {"deny"} with input as without(touching(reading, elsewhere), path)
 	}
 	verdicts("file/outside") == {"deny"} with input as without(touching(reading, elsewhere), "tool/metadata")
+}
+
+test_file_outside_leaves_missing_facts_to_another_rule if {
+	every path in {"call/facts/file", "call/facts/extracted", "call/facts", "call"} {
+		silent("file/outside") with input as without(touching(reading, elsewhere), path)
+		verdicts("file/unknown") == {"deny"} with input as without(touching(reading, elsewhere), path)
+	}
 }

@@ -33,6 +33,6 @@ test_file_protected_holds_without_the_other_fields_it_reads if {
 
 test_file_protected_is_followed_by_another_rule_when_its_facts_are_missing if {
 	every path in {"call/facts/file", "call/facts/extracted", "call/facts"} {
-		verdicts("file/outside") == {"deny"} with input as without(touching(changing, in_git), path)
+		verdicts("file/unknown") == {"deny"} with input as without(touching(changing, in_git), path)
 	}
 }

@@ -38,6 +38,6 @@ test_file_secret_holds_without_the_other_fields_it_reads if {
 
 test_file_secret_is_followed_by_another_rule_when_its_facts_are_missing if {
 	every path in {"call/facts/file", "call/facts/extracted", "call/facts"} {
-		verdicts("file/outside") == {"deny"} with input as without(touching(reading, named(".env")), path)
+		verdicts("file/unknown") == {"deny"} with input as without(touching(reading, named(".env")), path)
 	}
 }
