@@ -38,7 +38,12 @@ class OpenDirectory:
 
     def enter(self, name: str) -> "OpenDirectory":
         """Open a directory in this one, not through a link."""
-        return OpenDirectory(os.open(name, _ENTER, dir_fd=self.fd))
+        try:
+            return OpenDirectory(os.open(name, _ENTER, dir_fd=self.fd))
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # how some systems answer where Linux says that it is no directory
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
+            raise
 
     def link(self, name: str) -> str | None:
         """What the link of that name says, or None."""
@@ -70,7 +75,8 @@ def kind_of(mode: int) -> Kind:
 class LocalFiles:
     """`Files` beneath directories of this machine. Writers in this process take turns, so none loses another's change.
 
-    A root that is reached through a link counts under both names. Raises ValueError for a root that is no directory, or
+    A root that is reached through a link counts under both names. Hard links and mounts beneath a root are what they
+    look like: who can make one decides what is inside. Raises ValueError for a root that is no directory, or
     that overlaps with the vault.
     """
 

@@ -92,9 +92,8 @@ class LocalVault:
         """Forget what is old, and what nothing refers to any more."""
         now, forgotten, needed = time.time(), 0, set[str]()
         for path in self._records.glob("*.json"):
-            record = json.loads(path.read_bytes())
             if now - path.stat().st_mtime <= older_than_s:
-                needed.add(str(record.get("content", "")))
+                needed.add(str(json.loads(path.read_bytes()).get("content", "")))
                 continue
             forgotten += 1
             with self._trash_fd() as trash_fd, suppress(FileNotFoundError):

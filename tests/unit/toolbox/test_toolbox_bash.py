@@ -189,22 +189,24 @@ async def test_a_process_that_left_the_group_does_not_hang_it_either(local_box: 
 @pytest.mark.req("BOX-6")
 async def test_output_is_shown_while_it_comes(local_box: Box, tmp_path: Path) -> None:
     seen: list[str] = []
-    first = asyncio.Event()
+    second = asyncio.Event()
 
     def take(event: Any) -> None:
         seen.append(event.output.text)
-        first.set()
+        if "second" in event.output.text:
+            second.set()
 
-    command = f"echo first; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done; echo second"
+    wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
+    command = f"echo first; sleep 0.03; echo second; {wait}; echo third"
     request = ExecuteRequest(invocation=ToolInvocation(tool="bash", input=json.dumps({"command": command}).encode()))
     call = asyncio.create_task(local_box.provider.execute(request, Caller(take)))
     async with asyncio.timeout(5):
-        await first.wait()
+        await second.wait()
 
-    assert seen == ["first\n"]
+    assert "".join(seen) == "first\nsecond\n"
     (tmp_path / "go").touch()
     await call
-    assert "".join(seen) == "first\nsecond\n"
+    assert "".join(seen) == "first\nsecond\nthird\n"
 
 
 async def test_the_deadline_of_the_call_is_the_timeout_when_it_comes_first(local_box: Box) -> None:

@@ -1,7 +1,7 @@
 """The tool `bash`: run a shell command (BOX-6)."""
 
+import asyncio
 import codecs
-import time
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -77,10 +77,12 @@ class _Bash:
             output.put(block)
             progress.put(block)
 
-        with in_words(ctx):
-            cwd = self._bench.place(".", ctx)
-            ended = await self._bench.operations.shell.run(command, cwd=cwd, timeout_s=limit, on_output=take)
-        progress.flush()
+        try:
+            with in_words(ctx):
+                cwd = self._bench.place(".", ctx)
+                ended = await self._bench.operations.shell.run(command, cwd=cwd, timeout_s=limit, on_output=take)
+        finally:
+            progress.flush()
         return _result(ended, output, limit)
 
     def render_call(self, command: str) -> tuple[str, str]:
@@ -137,19 +139,28 @@ class _Progress:
     decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")(errors="replace")
     )
-    last: float = 0.0
     shown: int = 0
+    soon: asyncio.TimerHandle | None = None
 
     def put(self, block: bytes) -> None:
-        """Take the next piece."""
+        """Take the next piece, from the event loop."""
         room = MAX_BYTES - self.shown - len(self.waiting)
         self.waiting += block[: max(0, room)]
-        if time.monotonic() - self.last >= _PROGRESS_S:
-            self.flush()
+        if self.soon is None:
+            self._show()
+            self.soon = asyncio.get_running_loop().call_later(_PROGRESS_S, self._later)
 
     def flush(self) -> None:
-        """Show what waits."""
-        self.last = time.monotonic()
+        """Show what waits; nothing comes after it."""
+        if self.soon is not None:
+            self.soon.cancel()
+        self._show()
+
+    def _later(self) -> None:
+        self.soon = None
+        self._show()
+
+    def _show(self) -> None:
         text = self.decoder.decode(bytes(self.waiting))
         self.shown += len(self.waiting)
         self.waiting.clear()
