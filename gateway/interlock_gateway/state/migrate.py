@@ -19,7 +19,8 @@ def ensure_current(database: Database) -> None:
             if _revision(connection) != HEAD:
                 _upgrade(database, connection)
     except (OSError, DBAPIError, database.failures) as error:
-        raise StateUnavailableError("the state database cannot be opened") from error
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        raise StateUnavailableError(f"the state database cannot be opened: {reason}") from error
 
 
 def _revision(connection: Connection) -> str | None:

@@ -25,8 +25,8 @@ def fill_disk(filler: Path) -> None:
 
 
 @pytest.fixture
-async def impatient(url: str) -> AsyncIterator[SqlStateStore]:
-    async with await SqlStateStore.open(url, replica_id="r1", busy_timeout_s=0.02, probe_every_s=0.01) as store:
+async def impatient(migrated: str) -> AsyncIterator[SqlStateStore]:
+    async with await SqlStateStore.open(migrated, replica_id="r1", busy_timeout_s=0.02, probe_every_s=0.01) as store:
         await store.sessions.ensure_session(a_session())
         yield store
 
@@ -151,12 +151,12 @@ def damaged(url: str) -> str:
 
 
 async def test_a_damaged_database_is_unavailable(damaged: str) -> None:
-    with pytest.raises(StateUnavailableError):
+    with pytest.raises(StateUnavailableError, match="cannot be opened: file is not a database"):
         await SqlStateStore.open(damaged, replica_id="r1")
 
 
 async def test_a_folder_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
-    with pytest.raises(StateUnavailableError):
+    with pytest.raises(StateUnavailableError, match=r"cannot be opened: .*No such file"):
         await SqlStateStore.open(f"sqlite:///{tmp_path / 'missing' / 'state.db'}", replica_id="r1")
 
 

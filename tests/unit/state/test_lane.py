@@ -11,7 +11,6 @@ from interlock_gateway.pipeline.ports import StateConflictError, StateOverloaded
 from interlock_gateway.state.batch import Outcome, Work, read_each, write_together
 from interlock_gateway.state.database import Database, open_database
 from interlock_gateway.state.lane import Lane
-from interlock_gateway.state.migrate import ensure_current
 from interlock_gateway.state.schema import session_facts
 from interlock_gateway.state.transaction import Link, Statement
 from sqlalchemy import bindparam, insert, select
@@ -56,10 +55,8 @@ class Watched:
 
 
 @pytest.fixture
-def database(url: str) -> Database:
-    database = open_database(url, busy_timeout_s=1.0)
-    ensure_current(database)
-    return database
+def database(migrated: str) -> Database:
+    return open_database(migrated, busy_timeout_s=1.0)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def file_modes(folder: Path) -> dict[str, int]:
 
 
 @pytest.fixture
-def migrated(url: str) -> Database:
+def current(url: str) -> Database:
     database = open_database(url, busy_timeout_s=1.0)
     ensure_current(database)
     return database
@@ -48,12 +48,12 @@ def statements(path: Path) -> dict[str, str]:
     return {name: re.sub(r"\s+", " ", sql) for name, sql in rows if name != "alembic_version"}
 
 
-def test_migrating_an_empty_database_gives_the_tables_that_the_code_declares(migrated: Database) -> None:
-    with migrated.engine.connect() as connection:
+def test_migrating_an_empty_database_gives_the_tables_that_the_code_declares(current: Database) -> None:
+    with current.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-@pytest.mark.usefixtures("migrated")
+@pytest.mark.usefixtures("current")
 def test_what_a_comparison_of_metadata_does_not_see_is_the_same_too(tmp_path: Path) -> None:
     declared = open_database(f"sqlite:///{tmp_path / 'declared.db'}", busy_timeout_s=1.0)
     metadata.create_all(declared.engine)
@@ -65,25 +65,25 @@ def test_the_newest_revision_is_the_one_the_code_expects() -> None:
     assert ScriptDirectory.from_config(configuration()).get_current_head() == HEAD
 
 
-def test_migrating_twice_changes_nothing(migrated: Database, tmp_path: Path) -> None:
+def test_migrating_twice_changes_nothing(current: Database, tmp_path: Path) -> None:
     before = statements(tmp_path / "state.db")
-    ensure_current(migrated)
+    ensure_current(current)
 
     assert statements(tmp_path / "state.db") == before
 
 
-def test_a_database_of_a_newer_version_is_refused_and_left_alone(migrated: Database, tmp_path: Path) -> None:
+def test_a_database_of_a_newer_version_is_refused_and_left_alone(current: Database, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "state.db")
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.commit()
 
     with pytest.raises(StoredFormatError):
-        ensure_current(migrated)
+        ensure_current(current)
     assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("9999",)]
     connection.close()
 
 
-@pytest.mark.usefixtures("migrated")
+@pytest.mark.usefixtures("current")
 def test_a_start_on_a_current_database_loads_no_migrations(url: str) -> None:
     started = subprocess.run([sys.executable, "-c", START, url], check=True, capture_output=True, text=True)
 

@@ -12,7 +12,6 @@ from interlock_gateway.state import (
     store,
 )
 from interlock_gateway.state.database import open_database
-from interlock_gateway.state.migrate import ensure_current
 from interlock_gateway.state.transaction import Statement, _Compiled
 
 MODULES: list[ModuleType] = [session_store, call_store, operations, pending_statements, handler_store, store]
@@ -29,9 +28,8 @@ def test_the_statements_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_a_statement_finds_its_rows_by_an_index(url: str, name: str) -> None:
-    database = open_database(url, busy_timeout_s=1.0)
-    ensure_current(database)
+def test_a_statement_finds_its_rows_by_an_index(migrated: str, name: str) -> None:
+    database = open_database(migrated, busy_timeout_s=1.0)
     compiled = _Compiled(STATEMENTS[name], database)
 
     with database.engine.connect() as connection:
