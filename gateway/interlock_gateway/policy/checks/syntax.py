@@ -138,7 +138,7 @@ def _imports(found: list[Any], source: str) -> Iterator[tuple[str, Reference]]:
     for item in found:
         target = _reference(item["refr"])
         if target is not None:
-            alias = item["as"]
+            alias = item.get("as")
             name = source.encode()[alias["start"] : alias["end"]].decode() if alias else (target.parts or [None])[-1]
             yield name or target.base, target
 
