@@ -1,11 +1,24 @@
 """Every requirement said to be met is claimed by a test, and every claim is of a requirement."""
 
+import re
+
 import pytest
+from repository import text_of, tracked_files
 from requirement_claims import Account, Claim, Requirement, State, claims_in, lines, read_account, read_requirements
+
+# In the METADATA of a rule.
+IDS_OF_A_RULE = re.compile(r"^#\s+requirements: \[(.+)\]$", re.MULTILINE)
 
 
 def test_no_test_claims_an_unknown_requirement() -> None:
     assert not read_account().unknown
+
+
+def test_no_rule_names_an_unknown_requirement() -> None:
+    rules = [path for path in tracked_files() if path.endswith(".rego")]
+    named = {id_ for path in rules for ids in IDS_OF_A_RULE.findall(text_of(path)) for id_ in ids.split(", ")}
+    assert named
+    assert not named - read_account().requirements.keys()
 
 
 def test_every_built_requirement_is_claimed_by_a_test() -> None:

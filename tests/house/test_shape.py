@@ -15,6 +15,10 @@ CATCH_ALL = {
     "gateway/interlock_gateway/audit/log.py": (1, "one record's fault must not end the log of all the others"),
     "gateway/interlock_gateway/pipeline/decide.py": (1, "the one place that turns failure into denial"),
     "gateway/interlock_gateway/policy/embedded/worker.py": (2, "the engine panics as a BaseException"),
+    "gateway/interlock_gateway/providers/directory.py": (
+        1,
+        "a keeper that ended would never notice a changed definition",
+    ),
     "gateway/interlock_gateway/state/batch.py": (1, "whatever a function raises is for its caller"),
     "gateway/interlock_gateway/state/lane.py": (1, "a thread that ended would leave every caller waiting"),
     "gateway/interlock_gateway/transport/grpc/endpoint.py": (2, "the last door: nothing unforeseen shows to a client"),
