@@ -17,7 +17,7 @@ CATCH_ALL = {
     "gateway/interlock_gateway/policy/embedded/worker.py": (2, "the engine panics as a BaseException"),
     "gateway/interlock_gateway/providers/directory.py": (
         1,
-        "a keeper that ended would never notice a changed definition",
+        "a keeper that ended would notice no changed definition",
     ),
     "gateway/interlock_gateway/state/batch.py": (1, "whatever a function raises is for its caller"),
     "gateway/interlock_gateway/state/lane.py": (1, "a thread that ended would leave every caller waiting"),
