@@ -167,11 +167,14 @@ class _Lookups:
 
 def _look_up(path: str) -> str | _Found:
     try:
-        if stat.S_ISLNK(os.lstat(path).st_mode):
-            return os.readlink(path)  # noqa: PTH115 - a Path would fold its parts
+        if not stat.S_ISLNK(os.lstat(path).st_mode):
+            return _Found.PLAIN
+        target = os.readlink(path)  # noqa: PTH115 - a Path would fold its parts
     except (FileNotFoundError, NotADirectoryError):
         return _Found.NOTHING
-    return _Found.PLAIN
+    if not target.isprintable() and _complaint(target):
+        raise OSError(errno.EILSEQ, "a symbolic link to a name that is no text")
+    return target
 
 
 def _resolve(path: str, lookups: _Lookups) -> Place:

@@ -1,5 +1,6 @@
 """What the tests of the facts share."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def facts() -> Facts:
     ) -> dict[str, Any]:
         document = extract(FactRequest(permission_class, "tool", given, schema or {}, names or {}, workdir, roots))
         VALIDATOR.validate(document)
+        json.dumps(document, ensure_ascii=False, allow_nan=False).encode("utf-8")
         return document
 
     return facts_of

@@ -214,8 +214,20 @@ def test_a_link_keeps_the_name_it_was_called_by(entry: Callable[[object], Entry]
 def test_dots_above_the_root_hide_nothing(facts: Facts, tmp_path: Path) -> None:
     root = tmp_path / ".cache" / "root"
     root.mkdir(parents=True)
-    document = facts("file", {"path": str(root / "x")}, roots=(str(root),))
-    assert document["file"]["arguments"][0]["hidden"] is False
+    for path in (root / "x", root, f"{root}/"):
+        document = facts("file", {"path": str(path)}, roots=(str(root),))
+        assert document["file"]["arguments"][0]["hidden"] is False
+
+
+def test_a_hidden_link_on_the_way_counts_as_hidden(entry: Callable[[object], Entry], root: Path) -> None:
+    (root / "dir" / ".link").symlink_to("..")
+    found = entry("dir/.link/file.txt")
+    assert (found["segments"], found["hidden"]) == (["file.txt"], True)
+
+
+def test_a_link_to_a_name_that_is_no_text_leads_nowhere_known(entry: Callable[[object], Entry], root: Path) -> None:
+    (root / "odd").symlink_to(os.fsdecode(b"\xff"))
+    assert "no text" in entry("odd")["error"]
 
 
 def test_whether_something_is_there_is_said(entry: Callable[[object], Entry]) -> None:

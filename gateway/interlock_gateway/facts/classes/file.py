@@ -40,15 +40,16 @@ def _flattened(argument: Argument) -> list[tuple[str, object]]:
 
 def _entry(pointer: str, given: object, workspace: Workspace, *, implied: bool = False) -> JsonObject:
     text = given if isinstance(given, str) else ""
+    shown = text.encode("utf-8", "replace").decode("utf-8")
     place = workspace.locate(text) if isinstance(given, str) else Place(problem="not a string")
     below = workspace.below_root(place)
     path = place.normalised if below is None else below
     segments = [part for part in (path or "").split("/") if part]
     name = (place.normalised or "").rpartition("/")[2]
-    as_given = [part for part in text.split("/") if part not in {"", ".", ".."}]
+    as_given = [part for part in _below(text, place).split("/") if part not in {"", ".", ".."}]
     return {
         "argument": pointer,
-        "given": text.encode("utf-8", "replace").decode("utf-8")[:MAX_SHOWN] if isinstance(given, str) else None,
+        "given": shown[:MAX_SHOWN] if isinstance(given, str) else None,
         "implied": implied,
         "normalised": place.normalised,
         "root": place.root,
@@ -56,16 +57,22 @@ def _entry(pointer: str, given: object, workspace: Workspace, *, implied: bool =
         "relative": bool(text) and not text.startswith("/"),
         "symlink": place.symlink,
         "exists": place.exists,
-        "hidden": any(part.startswith(".") for part in (*segments, *as_given[-len(segments) or None :])),
+        "hidden": any(part.startswith(".") for part in (*segments, *as_given)),
         "tilde": text.startswith("~"),
         "glob": any(char in text for char in "*?[{"),
         "segments": list(segments),
         "name": name,
-        "given_name": as_given[-1] if as_given else "",
+        "given_name": shown.rstrip("/").rpartition("/")[2][:MAX_SHOWN],
         "extension": name.rpartition(".")[2] if "." in name.lstrip(".") else "",
         "resolved_on": "gateway",
         "error": place.problem,
     }
+
+
+def _below(text: str, place: Place) -> str:
+    """A path as given, without the root it starts with."""
+    prefix = f"{place.root.rstrip('/')}/" if place.root else ""
+    return text[len(prefix) :] if f"{text}/".startswith(prefix) else text
 
 
 _STRING: dict[str, object] = {"type": "string"}
