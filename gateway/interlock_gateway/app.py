@@ -38,7 +38,7 @@ from interlock_gateway.identity.authenticate import (
     agent_socket,
     operator_socket,
 )
-from interlock_gateway.operate.confirm import Confirmations
+from interlock_gateway.operate.confirm import Confirmations, consented
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
 from interlock_gateway.operate.status import Component, GatewayState
 from interlock_gateway.pipeline.core import CallPipeline
@@ -276,7 +276,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     artifacts = ArtifactStore(open_backend(config.at_state(config.artifacts.url)), clock)
     registry = ToolRegistry(store.pins, config.tools, clock)
     await registry.load()
-    registry.restore_consents(consent.provider for consent in await store.pins.load_consents())
+    registry.restore_consents(consented(await store.pins.load_consents()))
     limits = config.limits
     directory = Directory(registry, clock, at_state=config.at_state, max_message_bytes=limits.max_provider_bytes)
     stack.push_async_callback(directory.close)

@@ -18,7 +18,9 @@ from interlock_gateway.errors import ConfigError, ProviderError
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
 from interlock_gateway.policy.engine import PolicyUnavailableError
-from interlock_gateway.policy.loader import load_bundle
+from interlock_gateway.policy.inspection import InspectionError
+from interlock_gateway.policy.inspection import check as find_problems
+from interlock_gateway.policy.loader import read_bundle
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.grpc_provider import GrpcProvider
 
@@ -35,11 +37,14 @@ class Check:
 
 
 def check_policies(config: Config) -> Check:
-    """Whether the configured policies load."""
+    """Whether the configured policies can be loaded, and are fit to decide."""
     try:
-        bundle = load_bundle(profile=config.policy.profile, overlays=config.policy.overlays)
+        bundle = read_bundle(profile=config.policy.profile, overlays=config.policy.overlays)
+        if problems := find_problems(bundle):
+            more = f" (and {len(problems) - 1} more; `interlock policy check`)" if len(problems) > 1 else ""
+            return Check("policies", ok=False, detail=f"{problems[0]}{more}")
         asyncio.run(_start(EmbeddedEngine(bundle, PoolSettings(workers=1, most_workers=1))))
-    except (PolicySourceError, PolicyUnavailableError) as error:
+    except (PolicySourceError, PolicyUnavailableError, InspectionError) as error:
         return Check("policies", ok=False, detail=str(error))
     return Check("policies", ok=True, detail=f"revision {bundle.revision}, profile {bundle.profile}")
 
@@ -134,12 +139,14 @@ async def _describe(config: Config, spec: ProviderConfig) -> Check:
     limit = config.limits.max_provider_bytes
     provider = GrpcProvider(spec.name, address, token=spec.token, max_message_bytes=limit)
     try:
-        version, tools = await provider.describe(DESCRIBE_S)
+        described = await provider.describe(DESCRIBE_S)
     except ProviderError as error:
         return Check(what, ok=False, detail=f"{address}: {error.message}")
     finally:
         await provider.close()
-    return Check(what, ok=True, detail=f"{address}: {len(tools)} tools" + (f", version {version}" if version else ""))
+    version = f", version {described.version}" if described.version else ""
+    problems = "".join(f"; {problem}" for problem in described.problems)
+    return Check(what, ok=not problems, detail=f"{address}: {len(described.tools)} tools{version}{problems}")
 
 
 def gateway_is_running(config: Config) -> bool:

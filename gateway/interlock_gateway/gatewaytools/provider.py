@@ -85,6 +85,9 @@ class GatewayTools:
     def __init__(self, artifacts: ArtifactStore) -> None:
         self._artifacts = artifacts
 
+    async def ready(self, deadline_s: float) -> None:
+        """It always is."""
+
     async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
         """Run the tool; the artifact must belong to the session that asks (ART-1)."""
         del on_event

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from interlock_gateway.core.clock import Clock
@@ -40,31 +40,22 @@ class Confirmations:
 
         Raises `RequestError`: no such provider, or what it declares is not what was shown any more.
         """
-        tools = self._registry.tools_of(provider)
-        if not tools:
-            raise RequestError(RequestFault.PROVIDER_NOT_FOUND, f"no tools of a provider {provider}", field="provider")
-        current = {tool.name: tool.sha256 for tool in tools}
-        if seen and dict(seen) != current:
-            raise RequestError(
-                RequestFault.STALE_CONFIRMATION, "the provider's tools have changed since they were shown", field="pins"
-            )
-        await self._consents.save_consent(
-            Consent(
-                provider, tools_digest(current), by.id, self._clock.now(), json.dumps({"reason": reason, **current})
-            )
-        )
-        return await self._registry.confirm(provider, by.id)
+        if not seen:
+            raise RequestError(RequestFault.INVALID_FIELD, "say which definitions are confirmed", field="pins")
+        shown = json.dumps({"reason": reason, "tools": dict(seen)})
+        consent = Consent(provider, tools_digest(seen), by.id, self._clock.now(), shown)
+        return await self._registry.confirm(provider, seen, by.id, lambda: self._consents.save_consent(consent))
 
     async def approve(self, by: Principal, provider: str, tool: str, sha256: str) -> RegisteredTool:
         """Accept a changed definition. Raises `RequestError` when it is not the one that was shown."""
-        current = {item.name: item.sha256 for item in self._registry.tools_of(provider)}.get(tool)
-        if current is None:
-            raise RequestError(RequestFault.TOOL_NOT_FOUND, f"{provider} has no tool {tool}", field="pin.tool")
-        if sha256 and sha256 != current:
-            raise RequestError(
-                RequestFault.STALE_CONFIRMATION, "the definition has changed since it was shown", field="pin.hash"
-            )
-        return await self._registry.approve_change(provider, tool, by.id)
+        return await self._registry.approve_change(provider, tool, sha256, by.id)
+
+
+def consented(consents: Iterable[Consent]) -> Iterator[tuple[str, dict[str, str]]]:
+    """What earlier consents were given to: provider, and hashes by tool."""
+    for consent in consents:
+        shown = json.loads(consent.shown_json)
+        yield consent.provider, dict(shown["tools"])
 
 
 def tools_digest(hashes: Mapping[str, str]) -> str:

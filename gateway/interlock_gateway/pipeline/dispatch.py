@@ -74,15 +74,25 @@ class Dispatcher:
         began = clock.monotonic()
         deadline_s = run.seconds_left(began, self._parts.settings.default_timeout_s)
         try:
+            provider = self.provider_of(run)
+            await provider.ready(deadline_s)
+            self._check_definition(run)
             if run.sender is not None:
                 run.outcome = await run.sender(deadline_s)
             else:
-                run.outcome = await self.provider_of(run).execute(run.invocation(deadline_s), run.on_event)
+                run.outcome = await provider.execute(run.invocation(deadline_s), run.on_event)
         except ProviderError as error:
             return Dispatched(error=error)
         finally:
             run.dispatch_s = clock.monotonic() - began
         return Dispatched(outcome=run.outcome)
+
+    def _check_definition(self, run: CallRun) -> None:
+        """Raise `ProviderDownError` when the tool is not the one that was decided about any more (TOOL-5)."""
+        tool = run.known_tool
+        now = self._parts.registry.find(tool.name)
+        if now is None or (now.provider, now.sha256) != (tool.provider, tool.sha256):
+            raise ProviderDownError(f"the definition of {tool.name} changed before the call was sent; nothing was run")
 
     async def result_of(self, run: CallRun, done: Dispatched) -> CallResult:
         """The answer for what came of a dispatch."""

@@ -85,11 +85,12 @@ class Directory:
         if connection is None:
             raise RequestError(RequestFault.PROVIDER_NOT_FOUND, f"there is no provider {name}", field="provider")
         await _stop(connection)
+        # Its channel closes itself once the last call in flight has let go of it.
         return self._registry.unregister(name)
 
-    async def settled(self, timeout_s: float) -> None:
-        """Wait until every provider has been described once, or has had `timeout_s` for it."""
-        waiting = [connection.described.wait() for connection in self._connections.values()]
+    async def settled(self, timeout_s: float, *only: Connection) -> None:
+        """Wait until every provider, or `only` these, has been described once, or has had `timeout_s` for it."""
+        waiting = [connection.described.wait() for connection in only or self._connections.values()]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await asyncio.gather(*waiting)
@@ -107,33 +108,34 @@ class Directory:
                 await self._describe(connection)
                 retry_s = FIRST_RETRY_S
                 await self._until_lost_or_due(connection)
-            except (ProviderError, StateError) as error:
-                self._lost(connection, str(error))
-                await asyncio.sleep(retry_s)
+            except Exception as error:  # noqa: BLE001 - a keeper that ended would never notice a changed definition
+                self._lost(connection, _words(error))
+                await connection.provider.pause(retry_s)
                 retry_s = min(retry_s * 2, LAST_RETRY_S)
 
     async def _describe(self, connection: Connection) -> None:
-        version, definitions = await connection.provider.describe(DESCRIBE_S)
+        described = await connection.provider.describe(DESCRIBE_S)
         spec = connection.spec
         trust = Trust(floor=spec.trust == "floor", follow=spec.pins == "follow")
-        registration = await self._registry.register(spec.name, definitions, trust)
-        if registration.problems != connection.problems:
-            for problem in registration.problems:
+        registration = await self._registry.register(spec.name, described.tools, trust)
+        problems = (*described.problems, *registration.problems)
+        if problems != connection.problems:
+            for problem in problems:
                 _log.warning("a tool needs attention", extra={"provider": spec.name, "problem": problem})
-        connection.problems = registration.problems
-        connection.version = version
+        connection.problems = problems
+        connection.version = described.version
         connection.last_error = ""
         if connection.connected_since is None:
             connection.connected_since = self._clock.now()
             _log.info("provider connected", extra={"provider": spec.name, "tools": len(registration.tools)})
         connection.described.set()
+        connection.provider.mark_described()
 
     async def _until_lost_or_due(self, connection: Connection) -> None:
         """Return when it is time to ask again, or when the connection has come back. A lost one is away meanwhile."""
         try:
             async with asyncio.timeout(REFRESH_S):
-                while connection.provider.connected():
-                    await connection.provider.wait_for_change()
+                await connection.provider.until_lost()
         except TimeoutError:
             return
         self._lost(connection, "the connection was lost")
@@ -143,7 +145,15 @@ class Directory:
             _log.warning("provider lost", extra={"provider": connection.spec.name, "problem": error})
         connection.connected_since = None
         connection.last_error = error
+        connection.provider.mark_lost()
         self._registry.set_away(connection.spec.name)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ProviderError | StateError):
+        return error.message
+    _log.error("a provider's description could not be taken in", exc_info=error)
+    return "its description could not be taken in; the gateway's log says why"
 
 
 async def _stop(connection: Connection) -> None:

@@ -1,7 +1,9 @@
 """A provider reached over gRPC: one channel, kept open; errors mapped to three kinds in one place (PIPE-7)."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -45,9 +47,18 @@ _ANSWERED = frozenset(
         grpc.StatusCode.UNAUTHENTICATED,
         grpc.StatusCode.PERMISSION_DENIED,
         grpc.StatusCode.FAILED_PRECONDITION,
-        grpc.StatusCode.RESOURCE_EXHAUSTED,
     }
 )
+_DETAILS_KEY = "grpc-status-details-bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a provider says of itself: its version, its tools, and a sentence for each tool that cannot be read."""
+
+    version: str
+    tools: tuple[ToolDefinition, ...]
+    problems: tuple[str, ...] = ()
 
 
 class GrpcProvider:
@@ -70,6 +81,8 @@ class GrpcProvider:
             ),
         )
         self._stub = tool_provider_service_pb2_grpc.ToolProviderServiceStub(self._channel)
+        self._described = asyncio.Event()
+        self._lost = asyncio.Event()
 
     async def close(self) -> None:
         """Close the channel; calls in flight end as unknown."""
@@ -79,29 +92,74 @@ class GrpcProvider:
         """Whether the connection is up now."""
         return self._channel.get_state() is grpc.ChannelConnectivity.READY
 
-    async def wait_for_change(self) -> bool:
-        """Wait until the connection's state is another one; whether it is up then."""
-        before = self._channel.get_state(try_to_connect=True)
-        await self._channel.wait_for_state_change(before)
-        return self.connected()
+    async def until_lost(self) -> None:
+        """Return when the connection is lost, however briefly."""
+        while self.connected() and not self._lost.is_set():
+            change = asyncio.create_task(self._channel.wait_for_state_change(grpc.ChannelConnectivity.READY))
+            noticed = asyncio.create_task(self._lost.wait())
+            try:
+                await asyncio.wait((change, noticed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                change.cancel()
+                noticed.cancel()
 
-    async def describe(self, timeout_s: float) -> tuple[str, tuple[ToolDefinition, ...]]:
-        """The provider's version and tools."""
+    async def pause(self, most_s: float) -> None:
+        """Wait before it is asked again: `most_s` seconds, or until a lost connection is back."""
+        was_connected = self.connected()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(most_s):
+                if was_connected:
+                    await asyncio.sleep(most_s)
+                await self._channel.channel_ready()
+
+    def mark_described(self) -> None:
+        """What the provider describes is registered: it may be called."""
+        self._described.set()
+
+    def mark_lost(self) -> None:
+        """The connection was lost: who comes back may be another, and is not called before it is described."""
+        self._described.clear()
+
+    async def ready(self, deadline_s: float) -> None:
+        """Return when the provider can be called; raises `ProviderDownError`."""
+        if self.connected() and self._described.is_set():
+            return
+        if not self.connected():
+            self._described.clear()
+            self._lost.set()
+        try:
+            async with asyncio.timeout(min(CONNECT_S, deadline_s)):
+                await self._described.wait()
+        except TimeoutError:
+            raise ProviderDownError(f"provider {self.name} cannot be reached") from None
+
+    async def describe(self, timeout_s: float) -> Described:
+        """What the provider says of itself. A tool that cannot be read is a problem of that tool alone."""
+        self._lost.clear()
+        await self._connected(timeout_s)
         answer = await self._unary(self._stub.Describe, service_pb2.DescribeRequest(), timeout_s)
-        return answer.version, tuple(definition_from_wire(tool) for tool in answer.tools)
+        tools: list[ToolDefinition] = []
+        problems: list[str] = []
+        for tool in answer.tools:
+            try:
+                tools.append(definition_from_wire(tool))
+            except ProviderFailedError as error:
+                problems.append(f"{tool.name} of {self.name} is refused: {error.message}")
+        return Described(answer.version, tuple(tools), tuple(problems))
 
     async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
         """Run the tool; progress and output go to `on_event` as they come."""
-        await self._ready(invocation.deadline_s)
+        await self.ready(invocation.deadline_s)
         call = self._stub.Execute(_execute_request(invocation), timeout=invocation.deadline_s, metadata=self._metadata)
         try:
             result = await _read_result(call, on_event)
         except grpc.aio.AioRpcError as error:
             raise self._mapped(error) from None
-        return outcome_from_wire(result, self.name)
+        return self._outcome(result)
 
     async def dry_run(self, invocation: Invocation) -> DryRun:
         """Say what the call would do."""
+        await self.ready(invocation.deadline_s)
         request = service_pb2.DryRunRequest(invocation=invocation_to_wire(invocation))
         answer = await self._unary(self._stub.DryRun, request, invocation.deadline_s)
         impact = json_value(answer.estimated_impact, "estimated_impact") if answer.estimated_impact else None
@@ -117,6 +175,7 @@ class GrpcProvider:
 
     async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
         """Say how what just ran would be undone."""
+        await self.ready(invocation.deadline_s)
         request = service_pb2.GenerateUndoRequest(
             invocation=invocation_to_wire(invocation), result=outcome_to_wire(outcome)
         )
@@ -125,39 +184,50 @@ class GrpcProvider:
 
     async def apply_pending(self, resolution: Resolution) -> ToolOutcome:
         """Apply an action the provider pushed."""
+        await self.ready(resolution.deadline_s)
         request = service_pb2.ApplyPendingRequest(resolution=resolution_to_wire(resolution))
         answer = await self._unary(self._stub.ApplyPending, request, resolution.deadline_s)
-        return outcome_from_wire(answer.result, self.name)
+        return self._outcome(answer.result)
 
     async def reject_pending(self, resolution: Resolution) -> ToolOutcome | None:
         """Discard an action the provider pushed."""
+        await self.ready(resolution.deadline_s)
         request = service_pb2.RejectPendingRequest(resolution=resolution_to_wire(resolution))
         answer = await self._unary(self._stub.RejectPending, request, resolution.deadline_s)
         return outcome_from_wire(answer.result, self.name) if answer.HasField("result") else None
 
     async def _unary(self, rpc: Callable[..., Awaitable[Any]], request: object, timeout_s: float) -> Any:
-        await self._ready(timeout_s)
         try:
             return await rpc(request, timeout=timeout_s, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
             raise self._mapped(error) from None
 
-    async def _ready(self, deadline_s: float) -> None:
-        if self.connected():
-            return
+    async def _connected(self, timeout_s: float) -> None:
         try:
-            async with asyncio.timeout(min(CONNECT_S, deadline_s)):
+            async with asyncio.timeout(min(CONNECT_S, timeout_s)):
                 await self._channel.channel_ready()
         except TimeoutError:
             raise ProviderDownError(f"provider {self.name} cannot be reached") from None
 
+    def _outcome(self, result: provider_pb2.ToolResult) -> ToolOutcome:
+        try:
+            return outcome_from_wire(result, self.name)
+        except ProviderFailedError as error:
+            # It ran, and its answer cannot be read: what came of it is not known.
+            raise OutcomeUnknownError(error.message) from None
+
     def _mapped(self, error: grpc.aio.AioRpcError) -> ProviderError:
         code = error.code()
-        if code in _ANSWERED:
+        if code in _ANSWERED or (code is grpc.StatusCode.RESOURCE_EXHAUSTED and _has_details(error)):
             return ProviderFailedError(f"provider {self.name} refused: {code.name}: {error.details()}")
         if code is grpc.StatusCode.DEADLINE_EXCEEDED:
             return OutcomeUnknownError(f"provider {self.name} did not answer in time")
         return OutcomeUnknownError(f"provider {self.name} was lost while the call ran ({code.name})")
+
+
+def _has_details(error: grpc.aio.AioRpcError) -> bool:
+    """Whether the provider itself said it. Our own side says RESOURCE_EXHAUSTED of an answer that is too large."""
+    return any(key == _DETAILS_KEY for key, _ in error.trailing_metadata() or ())
 
 
 def _execute_request(invocation: Invocation) -> service_pb2.ExecuteRequest:

@@ -25,6 +25,13 @@ class Provider(Protocol):
         """The provider's name in this gateway."""
         ...
 
+    async def ready(self, deadline_s: float) -> None:
+        """Return when it can be called and what it describes is known; `deadline_s` is the most this may take.
+
+        After a provider was lost, that means: once it is back and has described itself anew (TOOL-5).
+        """
+        ...
+
     async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
         """Run the tool."""
         ...

@@ -1,6 +1,7 @@
 """Between the protos and our own types, for everything a provider says. The one place that does it."""
 
 import json
+import math
 from typing import cast
 
 from google.protobuf.duration_pb2 import Duration
@@ -31,11 +32,29 @@ _UNDO_METHODS = {
 
 
 def json_value(raw: bytes, field: str) -> JsonValue:
-    """The JSON in a provider's field. Raises `ProviderFailedError` naming the field when it is not JSON."""
+    """The JSON in a provider's field. Raises `ProviderFailedError` naming the field when it is not JSON.
+
+    That includes what Python reads beyond JSON: NaN, numbers out of range, and halves of characters, none of which
+    could be written out again.
+    """
     try:
-        return cast("JsonValue", json.loads(raw))
+        value = json.loads(raw, parse_constant=_refused, parse_float=_finite)
+        if b"\\u" in raw:
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise ProviderFailedError(f"the provider's {field} is not valid JSON") from None
+    return cast("JsonValue", value)
+
+
+def _refused(constant: str) -> float:
+    raise ValueError(constant)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
 
 
 def json_object(raw: bytes, field: str) -> JsonObject | None:

@@ -17,24 +17,39 @@ _METADATA_FIELDS = (
     "requires_checkpoint",
     "requires_reverse_thinking",
 )
+_AS_UNDECLARED = ToolMetadata(destructive=True, open_world=True)
 _CAPABILITY_FIELDS = ("dry_run", "reversible", "undo_method", "undo_tool", "min_confidence")
 
 
-def floored(definition: ToolDefinition) -> ToolDefinition:
-    """The definition with only those claims kept that make the tool look less safe than an undeclared one."""
+def floored(definition: ToolDefinition, *, keep_class: bool = True) -> ToolDefinition:
+    """The definition with only those claims kept that make the tool look less safe than an undeclared one.
+
+    A class brings facts and refusals of its own, but also what it allows: without `keep_class` it is dropped, for when
+    nothing else is left that makes a person decide.
+    """
     declared = definition.metadata
     metadata = None
-    if declared is not None and declared.destructive:
+    if declared is not None and (
+        declared.destructive or declared.requires_checkpoint or declared.requires_reverse_thinking
+    ):
         metadata = ToolMetadata(
             destructive=True,
             open_world=True,
-            permission_class=declared.permission_class,
+            permission_class=declared.permission_class if keep_class else "",
             requires_checkpoint=declared.requires_checkpoint,
             requires_reverse_thinking=declared.requires_reverse_thinking,
         )
     confidence = definition.capability.min_confidence if definition.capability else 0
     capability = ToolCapability(min_confidence=confidence) if confidence else None
     return replace(definition, metadata=metadata, capability=capability)
+
+
+def classified_by_operator(name: str, overrides: Mapping[str, ToolOverride]) -> bool:
+    """Whether the operator's own configuration says what the tool's effect is."""
+    return any(
+        fnmatchcase(name, pattern) and (override.read_only is not None or override.destructive is not None)
+        for pattern, override in overrides.items()
+    )
 
 
 def overridden(definition: ToolDefinition, overrides: Mapping[str, ToolOverride]) -> ToolDefinition:
@@ -61,7 +76,10 @@ def _given(override: ToolOverride, fields: tuple[str, ...]) -> dict[str, object]
 def _apply(definition: ToolDefinition, override: ToolOverride) -> ToolDefinition:
     metadata = definition.metadata
     if given := _given(override, _METADATA_FIELDS):
-        metadata = replace(metadata or ToolMetadata(), **given)  # type: ignore[arg-type]  # the config model names and types them
+        if metadata is None:
+            # Saying something else about a tool must not say in passing that it is harmless.
+            metadata = ToolMetadata() if given.keys() & {"read_only", "destructive"} else _AS_UNDECLARED
+        metadata = replace(metadata, **given)  # type: ignore[arg-type]  # the config model names and types them
     capability = definition.capability
     if given := _given(override, _CAPABILITY_FIELDS):
         capability = replace(capability or ToolCapability(), **given)  # type: ignore[arg-type]  # as above

@@ -17,12 +17,18 @@ def definition_document(definition: ToolDefinition) -> JsonObject:
 
 def fingerprint(definition: ToolDefinition) -> str:
     """SHA-256, in hex, over the canonical JSON of every field of the definition."""
-    return hashlib.sha256(canonical(definition_document(definition))).hexdigest()
+    document = definition_document(definition)
+    try:
+        encoded = canonical(document)
+    except ValueError:
+        # RFC 8785 has no form for whole numbers beyond 2^53, which generated schemas like to give as a maximum.
+        encoded = json.dumps(document, sort_keys=True).encode()
+    return hashlib.sha256(encoded).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One field that is not what it was, by its path in the definition."""
+    """One field that is not what it was: a JSON Pointer into the definition, and both values, `null` where absent."""
 
     field: str
     before: JsonValue
@@ -34,6 +40,12 @@ def differences(before: JsonValue, after: JsonValue, at: str = "") -> tuple[Diff
     if isinstance(before, dict) and isinstance(after, dict):
         found: list[Difference] = []
         for key in sorted(before.keys() | after.keys()):
-            found.extend(differences(before.get(key), after.get(key), f"{at}.{key}" if at else key))
+            pointer = f"{at}/{key.replace('~', '~0').replace('/', '~1')}"
+            found.extend(differences(before.get(key), after.get(key), pointer))
         return tuple(found)
-    return () if before == after else (Difference(at, before, after),)
+    return () if _same(before, after) else (Difference(at, before, after),)
+
+
+def _same(before: JsonValue, after: JsonValue) -> bool:
+    # In Python 1 equals True and 1.0; in a definition they are not the same.
+    return json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True)

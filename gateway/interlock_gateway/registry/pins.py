@@ -8,6 +8,10 @@ from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.tool import PinState, ToolDefinition
 from interlock_gateway.registry.fingerprint import Difference, definition_document, differences, fingerprint
 
+FIRST_USE = "first use"
+FOLLOWED = "followed"
+_NOBODY = frozenset({FIRST_USE, FOLLOWED})
+
 
 @dataclass(frozen=True, slots=True)
 class Pin:
@@ -19,6 +23,11 @@ class Pin:
     definition_json: str
     pinned_at: float
     approved_by: str
+
+    @property
+    def by_a_person(self) -> bool:
+        """Whether an operator accepted it, and it was not pinned by itself."""
+        return self.approved_by not in _NOBODY
 
 
 class PinStore(Protocol):
@@ -44,21 +53,17 @@ class PinCheck:
     new_pin: Pin | None = None
 
 
-def check_pin(
-    definition: ToolDefinition, pinned: Pin | None, *, provider: str, follow: bool, confirmed: bool, now: float
-) -> PinCheck:
-    """Compare a definition with its pin: pinned, changed (quarantined), or not confirmed yet.
+def check_pin(definition: ToolDefinition, pinned: Pin | None, *, provider: str, follow: bool, now: float) -> PinCheck:
+    """Compare a definition with its pin: pinned, or changed (quarantined).
 
     A definition seen for the first time is pinned as it is; with `follow` a changed one is too.
     """
     sha256 = fingerprint(definition)
-    state = PinState.PINNED if confirmed else PinState.UNCONFIRMED
     if pinned is not None and pinned.sha256 == sha256:
-        return PinCheck(sha256, state, pinned_sha256=sha256)
+        return PinCheck(sha256, PinState.PINNED, pinned_sha256=sha256)
     if pinned is None or follow:
-        return PinCheck(
-            sha256, state, pinned_sha256=sha256, new_pin=make_pin(provider, definition, sha256, now, "first use")
-        )
+        new = make_pin(provider, definition, sha256, now, FIRST_USE if pinned is None else FOLLOWED)
+        return PinCheck(sha256, PinState.PINNED, pinned_sha256=sha256, new_pin=new)
     before: JsonObject = json.loads(pinned.definition_json)
     changes = differences(before, definition_document(definition))
     return PinCheck(sha256, PinState.CHANGED, changes, pinned_sha256=pinned.sha256)

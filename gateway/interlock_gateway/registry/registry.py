@@ -1,6 +1,7 @@
 """The registry: who provides which tool, under which names, right now (TOOL-3, TOOL-4, TOOL-5)."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from interlock_gateway.config import ToolOverride
@@ -8,12 +9,14 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.tool import PinState, ToolDefinition, contradiction
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.schema import InvalidSchemaError
-from interlock_gateway.registry.effective import fact_arguments, floored, overridden
+from interlock_gateway.registry.effective import classified_by_operator, fact_arguments, floored, overridden
+from interlock_gateway.registry.names import bad_name
 from interlock_gateway.registry.pins import Pin, PinCheck, PinStore, check_pin, make_pin
 from interlock_gateway.registry.registered import RegisteredTool, register
 
 GATEWAY_PROVIDER = "interlock"
 """The provider of the gateway's own tools; no other provider may take its name."""
+_CHANGED_SINCE_SHOWN = "what the provider declares has changed since it was shown; look again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +39,24 @@ class Registration:
 class _Owner:
     trust: Trust
     declared: tuple[ToolDefinition, ...]
-    confirmed: bool
     tools: dict[str, RegisteredTool] = field(default_factory=dict)
     away: bool = False
 
 
 class ToolRegistry:
-    """Tools by name and alias. A lookup never waits; a change replaces the tables in one step."""
+    """Tools by name and alias. A lookup never waits; a change replaces the tables in one step.
+
+    Changes happen one after the other: each waits for the disk, and two at once could both take one name, or accept a
+    definition that was replaced while it was looked at.
+    """
 
     def __init__(self, pins: PinStore, overrides: Mapping[str, ToolOverride], clock: Clock) -> None:
         self._pin_store = pins
         self._overrides = overrides
         self._clock = clock
         self._pins: dict[tuple[str, str], Pin] = {}
-        self._confirmed: set[str] = set()
+        self._consents: dict[str, dict[str, str]] = {}
+        self._changing = asyncio.Lock()
         self._owners: dict[str, _Owner] = {}
         self._by_name: dict[str, RegisteredTool] = {}
         self.generation = 0
@@ -67,26 +74,30 @@ class ToolRegistry:
         """Every tool whose provider is there, in no promised order."""
         return tuple(tool for owner in self._owners.values() if not owner.away for tool in owner.tools.values())
 
+    def all_tools(self) -> tuple[RegisteredTool, ...]:
+        """Every tool, those of providers that have gone too, but not the gateway's own."""
+        owners = self._owners.items()
+        return tuple(tool for name, owner in owners if name != GATEWAY_PROVIDER for tool in owner.tools.values())
+
     def tools_of(self, provider: str) -> tuple[RegisteredTool, ...]:
         """The tools of one provider."""
         owner = self._owners.get(provider)
         return tuple(owner.tools.values()) if owner else ()
 
-    async def register(
-        self, provider: str, definitions: Iterable[ToolDefinition], trust: Trust, *, confirmed: bool = False
-    ) -> Registration:
+    async def register(self, provider: str, definitions: Iterable[ToolDefinition], trust: Trust) -> Registration:
         """Register or replace a provider's tools.
 
         A tool whose name or an alias belongs to somebody else is left out, and the problem names both owners. A
         definition that differs from its pin is registered in quarantine. Pins are durable before a tool is listed.
         """
-        owner = _Owner(trust, tuple(definitions), confirmed or not trust.floor or provider in self._confirmed)
-        problems: list[str] = []
-        for definition in owner.declared:
-            problems.extend(await self._admit(provider, owner, definition))
-        self._owners[provider] = owner
-        self._rebuild()
-        return Registration(tuple(owner.tools.values()), tuple(problems))
+        async with self._changing:
+            owner = _Owner(trust, tuple(definitions))
+            problems: list[str] = []
+            for definition in owner.declared:
+                problems.extend(await self._admit(provider, owner, definition))
+            self._owners[provider] = owner
+            self._rebuild()
+            return Registration(tuple(owner.tools.values()), tuple(problems))
 
     def unregister(self, provider: str) -> int:
         """Forget a provider's tools, whose names are free again; its pins stay. How many there were."""
@@ -106,45 +117,55 @@ class ToolRegistry:
             owner.away = True
             self.generation += 1
 
-    async def approve_change(self, provider: str, tool: str, by: str) -> RegisteredTool:
-        """Accept a quarantined definition as the new pin (TOOL-5)."""
-        owner = self._owners.get(provider)
-        registered = owner.tools.get(tool) if owner else None
-        if owner is None or registered is None:
-            raise RequestError(RequestFault.TOOL_NOT_FOUND, f"provider {provider} has no tool {tool}", field="tool")
-        pin = make_pin(provider, registered.declared, registered.sha256, self._clock.now(), by)
-        await self._keep(pin)
-        state = PinState.PINNED if owner.confirmed else PinState.UNCONFIRMED
-        owner.tools[tool] = self._registered(provider, owner, registered.declared, _accepted(pin.sha256, state))
-        self._rebuild()
-        return owner.tools[tool]
+    async def approve_change(self, provider: str, tool: str, sha256: str, by: str) -> RegisteredTool:
+        """Accept a quarantined definition, the one with hash `sha256`, as the new pin (TOOL-5).
 
-    async def confirm(self, provider: str, by: str) -> tuple[RegisteredTool, ...]:
-        """Take what a provider declares as true, and pin it (TOOL-3)."""
-        owner = self._owners.get(provider)
-        if owner is None:
-            raise RequestError(RequestFault.PROVIDER_NOT_FOUND, f"no provider {provider}", field="provider")
-        self._confirmed.add(provider)
-        owner.confirmed = True
-        for name, tool in tuple(owner.tools.items()):
-            await self._keep(make_pin(provider, tool.declared, tool.sha256, self._clock.now(), by))
-            owner.tools[name] = self._registered(
-                provider, owner, tool.declared, _accepted(tool.sha256, PinState.PINNED)
-            )
-        self._rebuild()
-        return tuple(owner.tools.values())
+        Raises `RequestError`: no such tool, or its definition is another one by now.
+        """
+        async with self._changing:
+            owner = self._owners.get(provider)
+            registered = owner.tools.get(tool) if owner else None
+            if owner is None or registered is None:
+                raise RequestError(RequestFault.TOOL_NOT_FOUND, f"{provider} has no tool {tool}", field="pin.tool")
+            if registered.sha256 != sha256:
+                raise RequestError(RequestFault.STALE_CONFIRMATION, _CHANGED_SINCE_SHOWN, field="pin.hash")
+            await self._keep(make_pin(provider, registered.declared, sha256, self._clock.now(), by))
+            owner.tools[tool] = self._repinned(provider, owner, registered.declared)
+            self._rebuild()
+            return owner.tools[tool]
+
+    async def confirm(
+        self, provider: str, seen: Mapping[str, str], by: str, record: Callable[[], Awaitable[None]]
+    ) -> tuple[RegisteredTool, ...]:
+        """Take what a provider declares as true, and pin it (TOOL-3). `seen` holds the hash of each tool by name.
+
+        `record` keeps the consent, before it takes effect. Raises `RequestError`: no such provider, or one of these
+        tools is not there with this definition any more.
+        """
+        async with self._changing:
+            owner = self._owners.get(provider)
+            if owner is None:
+                raise RequestError(RequestFault.PROVIDER_NOT_FOUND, f"no provider {provider}", field="provider")
+            if any(tool not in owner.tools or owner.tools[tool].sha256 != sha256 for tool, sha256 in seen.items()):
+                raise RequestError(RequestFault.STALE_CONFIRMATION, _CHANGED_SINCE_SHOWN, field="pins")
+            await record()
+            self._consents.setdefault(provider, {}).update(seen)
+            for name, sha256 in seen.items():
+                declared = owner.tools[name].declared
+                await self._keep(make_pin(provider, declared, sha256, self._clock.now(), by))
+                owner.tools[name] = self._repinned(provider, owner, declared)
+            self._rebuild()
+            return tuple(owner.tools[name] for name in seen)
+
+    def accepted(self, provider: str, tool: str) -> Pin | None:
+        """The pin of a tool, when a person accepted it."""
+        pin = self._pins.get((provider, tool))
+        return pin if pin is not None and pin.by_a_person else None
 
     async def _admit(self, provider: str, owner: _Owner, definition: ToolDefinition) -> tuple[str, ...]:
-        if clash := self._clash(provider, owner, definition):
-            return (clash,)
-        check = check_pin(
-            definition,
-            self._pins.get((provider, definition.name)),
-            provider=provider,
-            follow=owner.trust.follow,
-            confirmed=owner.confirmed,
-            now=self._clock.now(),
-        )
+        if problem := bad_name(definition) or self._clash(provider, owner, definition):
+            return (f"{definition.name} of {provider} is refused: {problem}",)
+        check = self._checked(provider, owner, definition)
         try:
             tool = self._registered(provider, owner, definition, check)
         except InvalidSchemaError as error:
@@ -155,32 +176,52 @@ class ToolRegistry:
         note = contradiction(definition)
         return (note,) if note else ()
 
+    def _checked(self, provider: str, owner: _Owner, definition: ToolDefinition) -> PinCheck:
+        return check_pin(
+            definition,
+            self._pins.get((provider, definition.name)),
+            provider=provider,
+            follow=owner.trust.follow,
+            now=self._clock.now(),
+        )
+
+    def _repinned(self, provider: str, owner: _Owner, definition: ToolDefinition) -> RegisteredTool:
+        return self._registered(provider, owner, definition, self._checked(provider, owner, definition))
+
     def _registered(self, provider: str, owner: _Owner, declared: ToolDefinition, check: PinCheck) -> RegisteredTool:
-        believed = declared if owner.confirmed else floored(declared)
+        believed = not owner.trust.floor or self._confirmed(provider, declared.name, check.sha256)
+        by_operator = classified_by_operator(declared.name, self._overrides)
+        proposal = declared if believed else floored(declared, keep_class=not by_operator)
+        state = check.state
+        if state is PinState.PINNED and not believed and not by_operator:
+            state = PinState.UNCONFIRMED
         return register(
             provider=provider,
             declared=declared,
-            effective=overridden(believed, self._overrides),
+            effective=overridden(proposal, self._overrides),
             sha256=check.sha256,
-            pin_state=check.state,
+            pin_state=state,
             fact_arguments=fact_arguments(declared.name, self._overrides),
             changes=check.changes,
             pinned_sha256=check.pinned_sha256,
         )
 
+    def _confirmed(self, provider: str, tool: str, sha256: str) -> bool:
+        """Whether an operator consented to this very definition, or to an earlier one and then to its change."""
+        consent = self._consents.get(provider, {}).get(tool)
+        if consent is None or consent == sha256:
+            return consent is not None
+        pin = self.accepted(provider, tool)
+        return pin is not None and pin.sha256 == sha256
+
     def _clash(self, provider: str, owner: _Owner, definition: ToolDefinition) -> str | None:
-        if not definition.name:
-            return f"a tool of {provider} is refused: it has no name"
         own = {name for tool in owner.tools.values() for name in (tool.name, *tool.definition.aliases)}
         for name in (definition.name, *definition.aliases):
             other = self._by_name.get(name)
             if other is not None and other.provider != provider:
-                return (
-                    f"{definition.name} of {provider} is refused: "
-                    f"the name {name} belongs to {other.name} of {other.provider}"
-                )
+                return f"the name {name} belongs to {other.name} of {other.provider}"
             if name in own:
-                return f"{definition.name} of {provider} is refused: {provider} uses the name {name} twice"
+                return f"{provider} uses the name {name} twice"
         return None
 
     async def _keep(self, pin: Pin) -> None:
@@ -196,10 +237,7 @@ class ToolRegistry:
         self._by_name = table
         self.generation += 1
 
-    def restore_consents(self, providers: Iterable[str]) -> None:
-        """Remember which providers an operator confirmed in an earlier run (TOOL-3)."""
-        self._confirmed.update(providers)
-
-
-def _accepted(sha256: str, state: PinState) -> PinCheck:
-    return PinCheck(sha256, state, pinned_sha256=sha256)
+    def restore_consents(self, consents: Iterable[tuple[str, Mapping[str, str]]]) -> None:
+        """Remember what an operator confirmed in an earlier run: provider, and hashes by tool (TOOL-3)."""
+        for provider, seen in consents:
+            self._consents.setdefault(provider, {}).update(seen)

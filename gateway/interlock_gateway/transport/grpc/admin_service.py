@@ -15,6 +15,7 @@ from interlock_gateway.operate.report import summarize
 from interlock_gateway.operate.status import GatewayState
 from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.providers.directory import Connection, Directory
+from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import ToolRegistry
 from interlock_gateway.sessions.book import SessionBook
 from interlock_gateway.transport.grpc import encode_admin
@@ -93,7 +94,7 @@ class AdminRpcs:
         """Begin to keep a provider, until the gateway stops or it is unregistered (TOOL-4)."""
         del caller
         connection = self._parts.directory.add(_spec(request.spec), configured=False)
-        await self._parts.directory.settled(FIRST_CONTACT_S)
+        await self._parts.directory.settled(FIRST_CONTACT_S, connection)
         return pb.RegisterProviderResponse(provider=self._info(connection))
 
     async def unregister(self, caller: Caller, request: pb.UnregisterProviderRequest) -> pb.UnregisterProviderResponse:
@@ -102,25 +103,24 @@ class AdminRpcs:
         return pb.UnregisterProviderResponse(removed_tools=await self._parts.directory.remove(request.provider))
 
     async def list_tools(self, caller: Caller, request: pb.ListProviderToolsRequest) -> pb.ListProviderToolsResponse:
-        """One provider's tools: as declared, as they hold, and how they stand to their pins."""
+        """One provider's tools, or all: as declared, as they hold, and how they stand to their pins."""
         del caller
-        tools = sorted(self._parts.registry.tools_of(request.provider), key=lambda tool: tool.name)
-        page, token = page_of(tools, request.page_size, request.page_token)
-        return pb.ListProviderToolsResponse(
-            tools=[encode_admin.provider_tool(tool) for tool in page], next_page_token=token
-        )
+        registry, wanted = self._parts.registry, request.provider
+        tools = registry.tools_of(wanted) if wanted else registry.all_tools()
+        page, token = page_of(sorted(tools, key=lambda tool: tool.name), request.page_size, request.page_token)
+        return pb.ListProviderToolsResponse(tools=[self._tool(tool) for tool in page], next_page_token=token)
 
     async def confirm(self, caller: Caller, request: pb.ConfirmProviderToolsRequest) -> pb.ConfirmProviderToolsResponse:
         """Take what a provider declares as true (TOOL-3)."""
         seen = {pin.tool: pin.hash for pin in request.pins}
         tools = await self._parts.confirmations.confirm(caller.principal, request.provider, seen, request.reason)
-        return pb.ConfirmProviderToolsResponse(tools=[encode_admin.provider_tool(tool) for tool in tools])
+        return pb.ConfirmProviderToolsResponse(tools=[self._tool(tool) for tool in tools])
 
     async def approve(self, caller: Caller, request: pb.ApproveToolChangeRequest) -> pb.ApproveToolChangeResponse:
         """Accept a changed definition (TOOL-5)."""
         pin = request.pin
         tool = await self._parts.confirmations.approve(caller.principal, request.provider, pin.tool, pin.hash)
-        return pb.ApproveToolChangeResponse(tool=encode_admin.provider_tool(tool))
+        return pb.ApproveToolChangeResponse(tool=self._tool(tool))
 
     async def list_sessions(self, caller: Caller, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
         """Sessions, first opened first."""
@@ -145,6 +145,9 @@ class AdminRpcs:
         now = self._parts.clock.now()
         summary = await summarize(self._parts.store, self._parts.sessions, request.session_id, now)
         return pb.GetSessionReportResponse(report=encode_admin.session_report(summary, now))
+
+    def _tool(self, tool: RegisteredTool) -> registry_pb2.ProviderTool:
+        return encode_admin.provider_tool(tool, self._parts.registry.accepted(tool.provider, tool.name))
 
     def _info(self, connection: Connection) -> registry_pb2.ProviderInfo:
         return encode_admin.provider_info(connection, self._parts.registry.tools_of(connection.spec.name))

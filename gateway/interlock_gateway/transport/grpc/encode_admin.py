@@ -4,6 +4,7 @@ from collections import Counter
 
 from interlock.v1 import gateway_status_pb2, policy_pb2, registry_pb2, session_pb2, session_report_pb2
 
+from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.core.operation import OperationState
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.tool import PinState, classify
@@ -12,6 +13,7 @@ from interlock_gateway.operate.report import SessionSummary
 from interlock_gateway.operate.status import Component, GatewayState
 from interlock_gateway.providers.directory import Connection
 from interlock_gateway.providers.wire import labels_to_wire
+from interlock_gateway.registry.pins import Pin
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.transport.grpc.encode import PIN_STATE, classification, json_bytes, timestamp, tool_definition
 
@@ -152,8 +154,8 @@ def provider_info(connection: Connection, tools: tuple[RegisteredTool, ...]) -> 
     )
 
 
-def provider_tool(tool: RegisteredTool) -> registry_pb2.ProviderTool:
-    """A tool as declared and as it holds, with its pin."""
+def provider_tool(tool: RegisteredTool, accepted: Pin | None) -> registry_pb2.ProviderTool:
+    """A tool as declared and as it holds, with its pin; `accepted` is the pin when a person accepted it."""
     return registry_pb2.ProviderTool(
         name=tool.name,
         declared=tool_definition(tool.declared),
@@ -165,8 +167,14 @@ def provider_tool(tool: RegisteredTool) -> registry_pb2.ProviderTool:
         current_hash=tool.sha256,
         differences=[
             registry_pb2.ToolDifference(
-                field=change.field, before=json_bytes(change.before), after=json_bytes(change.after)
+                field=change.field, before=_unless_absent(change.before), after=_unless_absent(change.after)
             )
             for change in tool.changes
         ],
+        confirmed_by=accepted.approved_by if accepted is not None else "",
+        confirmed_at=timestamp(accepted.pinned_at) if accepted is not None else None,
     )
+
+
+def _unless_absent(value: JsonValue) -> bytes:
+    return json_bytes(value) if value is not None else b""
