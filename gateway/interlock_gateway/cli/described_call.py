@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -19,6 +19,8 @@ from interlock_gateway.policy.document import PolicyInput
 from interlock_gateway.registry.effective import fact_arguments, overridden
 from interlock_gateway.registry.fingerprint import fingerprint
 from interlock_gateway.registry.registered import RegisteredTool, register
+
+Part = TypeVar("Part", ToolMetadata, ToolCapability, ToolDefinition)
 
 _PARTS = frozenset({"tool", "input", "principal", "session", "call", "roots"})
 _OF_A_TOOL = frozenset({"provider", "pin_state"})
@@ -68,26 +70,34 @@ def _filled(given: Mapping[str, Any], config: Config, revision: str) -> dict[str
 
 
 def _tool(given: Any, config: Config) -> RegisteredTool:
-    described: dict[str, Any] = {"name": given} if isinstance(given, str) else dict(given)
+    described = dict(_mapping({"tool": {"name": given} if isinstance(given, str) else given}, "tool"))
     extra = {name: described.pop(name) for name in _OF_A_TOOL & described.keys()}
-    try:
-        if "metadata" in described:
-            described["metadata"] = ToolMetadata(**described["metadata"])
-        if "capability" in described:
-            described["capability"] = ToolCapability(**described["capability"])
-        declared = ToolDefinition(**described)
-        pin_state = PinState(extra.get("pin_state", PinState.PINNED))
-    except (TypeError, ValueError) as error:
-        names = ", ".join(one.name for one in fields(ToolDefinition))
-        raise CommandError(f"the tool is not described right: {error}; it has {names}", ExitCode.USAGE) from None
+    if "metadata" in described:
+        described["metadata"] = _made(ToolMetadata, _mapping(described, "metadata"), "tool.metadata")
+    if "capability" in described:
+        described["capability"] = _made(ToolCapability, _mapping(described, "capability"), "tool.capability")
+    declared = _made(ToolDefinition, described, "tool")
+    pin_state = str(extra.get("pin_state", PinState.PINNED.value))
+    if pin_state not in {state.value for state in PinState}:
+        raise CommandError(f"tool.pin_state must be {', '.join(state.value for state in PinState)}", ExitCode.USAGE)
     return register(
         provider=str(extra.get("provider", "described")),
         declared=declared,
         effective=overridden(declared, config.tools),
         sha256=fingerprint(declared),
-        pin_state=pin_state,
+        pin_state=PinState(pin_state),
         fact_arguments=fact_arguments(declared.name, config.tools),
     )
+
+
+def _made(kind: type[Part], given: dict[str, Any], about: str) -> Part:
+    known = [one.name for one in fields(kind)]
+    if unknown := sorted(given.keys() - set(known)):
+        raise CommandError(f"{about} has no {unknown[0]}; it has {', '.join(known)}", ExitCode.USAGE)
+    try:
+        return kind(**given)
+    except TypeError:
+        raise CommandError(f"{about} needs a name", ExitCode.USAGE) from None
 
 
 def _session(config: Config) -> dict[str, Any]:

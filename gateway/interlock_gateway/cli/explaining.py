@@ -16,11 +16,11 @@ _PACKAGE = "package interlock\n"
 _FINDINGS = f"""{_PACKAGE}
 decision := {{"findings": found}}
 
-found := data.interlock.rules.findings | custom
+found := data.interlock.rules.findings | overlay_findings
 
-default custom := set()
+default overlay_findings := set()
 
-custom := data.interlock.custom.findings
+overlay_findings := data.interlock.custom.findings
 """
 
 

@@ -6,6 +6,9 @@ from interlock import errors as sdk
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.errors import ConfigError, InterlockError
+from interlock_gateway.policy.engine import PolicyUnavailableError
+from interlock_gateway.policy.inspection import InspectionError
+from interlock_gateway.policy.settings import PolicySourceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +29,20 @@ class CommandError(InterlockError):
 
 def explain(error: BaseException) -> Failure | None:
     """How `error` ends a command; `None` for a fault of ours, which deserves its traceback."""
-    if isinstance(error, CommandError):
-        return Failure(error.code, error.message)
-    if isinstance(error, ConfigError):
-        return Failure(ExitCode.USAGE, error.message)
-    if isinstance(error, InterlockError):
-        return Failure(ExitCode.REFUSED, error.message)
+    if isinstance(error, InterlockError | PolicySourceError | PolicyUnavailableError | InspectionError):
+        return Failure(_code(error), str(error))
     if isinstance(error, sdk.RequestError):
         return _request(error)
     if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         about = f"{error.filename}: " if error.filename else ""
         return Failure(ExitCode.REFUSED, f"{about}{error.strerror or error}")
     return None
+
+
+def _code(error: Exception) -> ExitCode:
+    if isinstance(error, CommandError):
+        return error.code
+    return ExitCode.USAGE if isinstance(error, ConfigError) else ExitCode.REFUSED
 
 
 def _request(error: sdk.RequestError) -> Failure:

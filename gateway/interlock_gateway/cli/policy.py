@@ -12,19 +12,74 @@ from interlock.v1 import policy_pb2
 from interlock_gateway.cli.described_call import policy_document
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.explaining import Explanation, explain_decision
-from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.options import ConfigFile, OperatorAddress, Output, examples, group
 from interlock_gateway.cli.reaching import operator
 from interlock_gateway.cli.screen import Block, Fields, OutputFormat, Screen, Table, Text
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.core.decision import Verdict
-from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.loader import load_bundle
-from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.policy.checks.report import TestReport
+from interlock_gateway.policy.inspection import check as find_problems
+from interlock_gateway.policy.loader import load_bundle, read_bundle
+from interlock_gateway.policy.trial import run_tests
 
+Overlays = Annotated[
+    list[Path] | None,
+    typer.Option("--overlay", help="A directory of your own rules and settings, in place of the configured ones."),
+]
 app = group("Check, test, evaluate and reload policies.", examples("interlock policy check --config interlock.yaml"))
 _MEMBERS = frozenset({"verdict", "code", "message", "rule"})
+_PERCENT = 100
+
+
+@app.command(
+    epilog=examples("interlock policy check --config interlock.yaml", "interlock policy check --overlay policies")
+)
+def check(*, overlay: Overlays = None, config: ConfigFile = None, output: Output = OutputFormat.TABLE) -> None:
+    """Check policies without running them, and print each problem as `FILE:LINE: what is wrong`.
+
+    Finds what cannot be read, built-in functions that are not allowed, fields and settings that there are not, rules
+    that can never fire, and missing tests. The exit code is 1 when there is a problem.
+    """
+    settings = load_config(config, os.environ)
+    bundle = read_bundle(profile=settings.policy.profile, overlays=_overlays(overlay, settings))
+    problems = find_problems(bundle)
+    said = "\n".join(map(str, problems)) or f"{bundle.revision}: {len(bundle.modules)} files, nothing wrong"
+    Screen(output).show({"ok": not problems, "revision": bundle.revision, "problems": problems}, Text(said))
+    raise typer.Exit(ExitCode.REFUSED if problems else ExitCode.OK)
+
+
+@app.command(
+    name="test",
+    epilog=examples(
+        "interlock policy test --config interlock.yaml",
+        "interlock policy test --overlay policies --cases policies/cases --coverage 100",
+    ),
+)
+def run_all(
+    *,
+    overlay: Overlays = None,
+    cases: Annotated[
+        Path | None, typer.Option(help="A directory of decision cases in YAML, to be decided too.")
+    ] = None,
+    coverage: Annotated[
+        float, typer.Option(min=0, max=_PERCENT, help="The least share of lines that tests must reach, in percent.")
+    ] = 0.0,
+    every: Annotated[bool, typer.Option("--all", help="List the tests that passed, too.")] = False,
+    config: ConfigFile = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Run the tests of the policies (`_test.rego`) and decision cases, and show what they reach.
+
+    The exit code is 1 when one fails, or when they reach less than `--coverage`.
+    """
+    settings = load_config(config, os.environ)
+    report = run_tests(overlays=_overlays(overlay, settings), cases=cases)
+    enough = report.coverage * _PERCENT >= coverage
+    shown = {"ok": report.passed and enough, "coverage": report.coverage, **asdict(report)}
+    Screen(output).show(shown, *_tested(report, every=every, enough=enough))
+    raise typer.Exit(ExitCode.OK if shown["ok"] else ExitCode.REFUSED)
 
 
 @app.command(
@@ -38,6 +93,7 @@ _MEMBERS = frozenset({"verdict", "code", "message", "rule"})
 def evaluate(
     call: Annotated[str, typer.Argument(help="The call as JSON, `@FILE`, or `-` for standard input.")],
     *,
+    overlay: Overlays = None,
     config: ConfigFile = None,
     timeout: Annotated[float, typer.Option(min=0.01, help="How long the evaluation may take, in seconds.")] = 2.0,
     output: Output = OutputFormat.TABLE,
@@ -49,7 +105,7 @@ def evaluate(
     when the call is allowed, 1 when it is denied, 4 when it would wait.
     """
     settings = load_config(config, os.environ)
-    bundle = configured_bundle(settings)
+    bundle = load_bundle(profile=settings.policy.profile, overlays=_overlays(overlay, settings))
     document = policy_document(_written(call), settings, revision=bundle.revision)
     explained = explain_decision(bundle, document, timeout)
     shown = {"decision": asdict(explained.decision), "findings": list(explained.findings), "input": document}
@@ -85,12 +141,21 @@ def reload(
     raise typer.Exit(ExitCode.OK if outcome.accepted else ExitCode.REFUSED)
 
 
-def configured_bundle(config: Config) -> PolicyBundle:
-    """The policies that the configuration names. Raises `CommandError` with file and line."""
-    try:
-        return load_bundle(profile=config.policy.profile, overlays=config.policy.overlays)
-    except PolicySourceError as error:
-        raise CommandError(str(error)) from None
+def _overlays(given: list[Path] | None, config: Config) -> tuple[Path, ...]:
+    return tuple(given) if given else config.policy.overlays
+
+
+def _tested(report: TestReport, *, every: bool, enough: bool) -> list[Block]:
+    failed = [one for one in report.results if not one.passed]
+    listed = report.results if every else failed
+    rows = [(f"{one.file}:{one.line}", one.name, "ok" if one.passed else one.message) for one in listed]
+    missed = [(file, ", ".join(map(str, lines))) for file, lines in report.not_covered.items() if lines]
+    said = f"{len(report.results)} tests and cases, {len(failed)} failed; {report.coverage:.1%} of the lines reached"
+    return [
+        *([Table(("place", "test", "result"), rows)] if rows else []),
+        *([Table(("file", "lines that no test reached"), missed)] if missed else []),
+        Text(said if enough else f"{said}, which is too little"),
+    ]
 
 
 def _written(call: str) -> str:
@@ -105,7 +170,7 @@ def _explained(explained: Explanation) -> list[Block]:
     facts: list[tuple[str, Any]] = [
         ("verdict", decision.verdict.value),
         ("reasons", "\n".join(f"{one.code}: {one.message} ({one.rule})" for one in decision.reasons)),
-        ("obligations", "\n".join(f"{name}: {value}" for name, value in asked.items())),
+        ("obligations", "\n".join(f"{name}: {to_json(value, indent=None)}" for name, value in asked.items())),
         ("notes", "\n".join(decision.notes)),
         ("policy", f"{decision.policy_revision}, profile {decision.profile}"),
     ]
@@ -116,7 +181,9 @@ def _explained(explained: Explanation) -> list[Block]:
 
 
 def _rest(finding: dict[str, Any]) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in sorted(finding.items()) if name not in _MEMBERS)
+    return ", ".join(
+        f"{name}: {to_json(value, indent=None)}" for name, value in sorted(finding.items()) if name not in _MEMBERS
+    )
 
 
 def _facts(found: policy_pb2.PolicyStatus) -> list[tuple[str, Any]]:

@@ -9,6 +9,9 @@ from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError, explain
 from interlock_gateway.config_loader import InvalidConfigError, Problem
+from interlock_gateway.policy.engine import PolicyUnavailableError
+from interlock_gateway.policy.inspection import InspectionError
+from interlock_gateway.policy.settings import PolicySourceError
 
 
 @pytest.mark.parametrize(
@@ -18,6 +21,9 @@ from interlock_gateway.config_loader import InvalidConfigError, Problem
         (CommandError("no", ExitCode.USAGE), ExitCode.USAGE, "no"),
         (InvalidConfigError([Problem("c.yaml:1", "bad")]), ExitCode.USAGE, "c.yaml:1: bad"),
         (AuditDamagedError("line 3"), ExitCode.REFUSED, "line 3"),
+        (PolicySourceError("data.yaml:3", "unknown setting x"), ExitCode.REFUSED, "data.yaml:3: unknown setting x"),
+        (PolicyUnavailableError("no worker"), ExitCode.REFUSED, "no worker"),
+        (InspectionError("too long"), ExitCode.REFUSED, "too long"),
         (sdk.GatewayUnavailableError("draining"), ExitCode.UNREACHABLE, "or cannot work now: draining"),
         (sdk.DeadlineExceededError("late"), ExitCode.UNREACHABLE, "there was no answer in time: late"),
         (sdk.DeadlineExceededError("late", call_id="c-1"), ExitCode.UNKNOWN, "and call c-1 may have run"),
