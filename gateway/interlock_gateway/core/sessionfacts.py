@@ -3,12 +3,23 @@
 import json
 from collections import Counter, deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import cast
 
-from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.jsonvalue import FrozenJsonObject
 
 PREVIOUS_KEPT = 50
 _VERSION = 1
+_json = json.JSONEncoder(check_circular=False).encode
+
+
+def _previous(tool: str, effect: str, labels: FrozenJsonObject) -> str:
+    return _json({"tool": tool, "effect": effect, "labels": dict(labels)})
+
+
+@lru_cache(maxsize=1024)
+def _without_labels(tool: str, effect: str) -> str:
+    return _previous(tool, effect, {})
 
 
 @dataclass(slots=True)
@@ -41,19 +52,15 @@ class SessionFacts:
         """Count one denial by its first reason's code."""
         self.denials[code] += 1
 
-    def remember(self, tool: str, effect: str, labels: JsonObject) -> None:
+    def remember(self, tool: str, effect: str, labels: FrozenJsonObject) -> None:
         """Add a call that ran to the previous ones."""
-        self.previous.append(json.dumps({"tool": tool, "effect": effect, "labels": labels}))
+        self.previous.append(_without_labels(tool, effect) if not labels else _previous(tool, effect, labels))
 
     def policy_part(self, *, pending: int, mode: str) -> str:
         """The counters, previous calls, taints and pending count as the inside of a JSON object."""
-        counters = json.dumps(
-            {
-                "calls": self.calls,
-                "destructive_calls": self.destructive_calls,
-                "denials": self.denials,
-                "calls_by_tool": self.calls_by_tool,
-            }
+        counters = (
+            f'{{"calls":{self.calls},"destructive_calls":{self.destructive_calls},'
+            f'"denials":{_json(self.denials) if self.denials else "{}"},"calls_by_tool":{_json(self.calls_by_tool)}}}'
         )
         previous = ",".join(self.previous)
         taints = json.dumps(sorted(self.taints)) if self.taints else "[]"

@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import hashlib
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Verdict
+from interlock_gateway.core.ids import Ids
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import WaitingEvent
 from interlock_gateway.core.pending import REMINDER, PendingAction
@@ -50,6 +50,7 @@ class CallPipeline:
         self._dispatcher = Dispatcher(parts)
         self._previewer = Previewer(parts)
         self._resolver = Resolver(parts, self)
+        self._ids = Ids()
         self.in_flight = 0
         self.draining = False
 
@@ -147,10 +148,13 @@ class CallPipeline:
         shared = tool is not None and tool.classification.concurrency_safe
         if not turnstile.idle:
             run.on_event(WaitingEvent(turnstile.ahead()))
-        async with turnstile.hold(shared=shared):
+        await turnstile.acquire(shared=shared)
+        try:
             if tool is not None and tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL:
                 return await self._resolver.resolve(run)
             return await self.decided_and_run(run, self._enforced)
+        finally:
+            turnstile.release(shared=shared)
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
@@ -197,9 +201,9 @@ class CallPipeline:
         kind = run.tool.classification if run.tool is not None else None
         destructive = kind is not None and kind.effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED)
         name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
-        live.facts.count_call(name, destructive=destructive, status=result.status.value)
+        live.facts.count_call(name, destructive=destructive, status=result.status)
         if kind is not None and result.status is CallStatus.COMPLETED:
-            live.facts.remember(name, kind.effect.value, dict(run.request.labels))
+            live.facts.remember(name, kind.effect, run.request.labels)
             live.facts.taints.update(run.obligations.taint)
         if result.status is CallStatus.DENIED and result.decision is not None:
             live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
@@ -260,11 +264,12 @@ class CallPipeline:
             principal=principal,
             live=live,
             request=request,
-            call_id=request.call_id or str(uuid.uuid4()),
+            call_id=request.call_id or self._ids.next(),
             tool=tool,
             received_at=clock.now(),
             started=started,
             deadline_at=started + allowed,
+            decision_id=self._ids.next(),
             on_event=on_event,
             request_digest=_request_digest(request, tool),
         )
@@ -283,6 +288,7 @@ class CallPipeline:
             received_at=resolving.received_at,
             started=resolving.started,
             deadline_at=resolving.deadline_at,
+            decision_id=self._ids.next(),
             kind=CallKind.APPLY,
             on_event=resolving.on_event,
             request_digest=resolving.request_digest,

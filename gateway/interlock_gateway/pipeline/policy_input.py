@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from interlock_gateway.core.call import CallKind
 from interlock_gateway.core.document import Document
@@ -11,6 +12,9 @@ from interlock_gateway.core.session import Principal
 
 INPUT_VERSION = 1
 NO_FACTS: JsonObject = {"class": "", "extracted": True}
+_json = json.JSONEncoder(check_circular=False).encode
+_NO_FACTS_JSON = _json(NO_FACTS)
+_ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +52,33 @@ def principal_json(principal: Principal) -> str:
     )
 
 
-def call_json(call: CallFacts, *, with_input: bool = True) -> str:
-    """The policy input's `call` part; the arguments are spliced in byte for byte, or left out."""
-    document: JsonObject = {
-        "id": call.call_id,
-        "kind": call.kind.value,
-        "phase": call.phase,
-        "input_bytes": len(call.document.raw),
-        "digest": call.digest,
-        "facts": call.facts,
-        "confidence_field": call.confidence_field,
-        "deliverable": dict(call.deliverable) if call.deliverable is not None else None,
-        "checkpoint": None,
-        "labels": dict(call.labels),
-        "intent": call.intent,
-        "workdir": call.workdir,
-        "time": datetime.fromtimestamp(call.time, UTC).isoformat(timespec="milliseconds"),
-        "time_unix_s": call.time,
-    }
-    if call.confidence_field in call.document.value:
-        document["confidence"] = call.document.value[call.confidence_field]
-    text = json.dumps(document)
-    return f'{text[:-1]},"input":{call.document.raw.decode()}}}' if with_input else text
+def call_json(call: CallFacts) -> str:
+    """The policy input's `call` part; the arguments are spliced in byte for byte."""
+    document = call.document
+    confidence = document.value.get(call.confidence_field, _ABSENT)
+    spoken = "" if confidence is _ABSENT else f'"confidence":{_json(confidence)},'
+    kind = call.kind
+    return (
+        f'{{"id":{_json(call.call_id)},"kind":"{kind}","phase":"{call.phase}",'
+        f'"input_bytes":{len(document.raw)},"digest":"{call.digest}",'
+        f'"facts":{_NO_FACTS_JSON if call.facts is NO_FACTS else _json(call.facts)},'
+        f'"confidence_field":"{call.confidence_field}",{spoken}'
+        f'"deliverable":{"null" if call.deliverable is None else _json(dict(call.deliverable))},"checkpoint":null,'
+        f'"labels":{_json(dict(call.labels)) if call.labels else "{}"},"intent":{_json(call.intent)},'
+        f'"workdir":{_json(call.workdir)},"time":"{rfc3339(call.time)}","time_unix_s":{call.time!r},'
+        f'"input":{document.raw.decode()}}}'
+    )
+
+
+@lru_cache(maxsize=8)
+def _second(unix_s: int) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def rfc3339(unix_s: float) -> str:
+    """A time in UTC with milliseconds (RFC 3339)."""
+    whole = int(unix_s)
+    return f"{_second(whole)}.{int((unix_s - whole) * 1000):03d}Z"
 
 
 def policy_input(*, principal: str, session: str, call: str, tool: bytes, gateway: str) -> bytes:

@@ -2,6 +2,8 @@
 
 import json
 import math
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from interlock_gateway.core.decision import (
@@ -18,30 +20,52 @@ from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 _KNOWN = frozenset({"verdict", "reasons", "obligations", "notes"})
 _KNOWN_OBLIGATIONS = frozenset(Obligations.__dataclass_fields__) - {"set_fields"} | {"set"}
 _VERDICTS: dict[str, Verdict] = {verdict.value: verdict for verdict in Verdict}
+_LARGEST_KEPT = 2048
 _MAX_SECONDS = 30 * 86_400.0
 
 
 def read_decision(raw: bytes, *, decision_id: str, revision: str, profile: str) -> Decision:
     """The decision in `raw`. Raises `DecisionError` with `policy_malformed` for anything that is not exactly one."""
+    said = _said_before(raw) if len(raw) <= _LARGEST_KEPT else _said(raw)
+    return Decision(
+        decision_id=decision_id,
+        verdict=said.verdict,
+        reasons=said.reasons,
+        obligations=said.obligations,
+        notes=said.notes,
+        policy_revision=revision,
+        profile=profile,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    verdict: Verdict
+    reasons: tuple[Reason, ...]
+    obligations: Obligations
+    notes: tuple[str, ...]
+
+
+def _said(raw: bytes) -> _Said:
     try:
         document = json.loads(raw)
     except ValueError:
         raise _malformed("the policy's answer is not JSON") from None
     if not isinstance(document, dict) or not document.keys() <= _KNOWN:
         raise _malformed("the policy's answer is not a decision object")
-    said = document.get("verdict")
-    verdict = _VERDICTS.get(said) if isinstance(said, str) else None
-    if verdict is None:
+    verdict = document.get("verdict")
+    if not isinstance(verdict, str) or verdict not in _VERDICTS:
         raise _malformed("the policy's answer has no known verdict")
-    return Decision(
-        decision_id=decision_id,
-        verdict=verdict,
+    return _Said(
+        verdict=_VERDICTS[verdict],
         reasons=tuple(_reason(item) for item in _list(document.get("reasons", []), "reasons")),
         obligations=_obligations(document.get("obligations")),
         notes=_strings(document.get("notes", []), "notes"),
-        policy_revision=revision,
-        profile=profile,
     )
+
+
+# Most answers are the same bytes again; what is read out of them is immutable.
+_said_before = lru_cache(maxsize=512)(_said)
 
 
 def _malformed(message: str) -> DecisionError:

@@ -1,7 +1,6 @@
 """One call on its way: what each step found out, kept for the steps behind it and for the receipt."""
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -38,9 +37,9 @@ class CallRun:
     received_at: float
     started: float
     deadline_at: float
+    decision_id: str
     kind: CallKind = CallKind.CALL
     on_event: EventSink = ignore_events
-    decision_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     request_digest: str = ""
     document: Document = EMPTY
     sent: Document = EMPTY

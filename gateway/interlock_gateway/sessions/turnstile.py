@@ -2,8 +2,6 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 
 class Turnstile:
@@ -24,15 +22,6 @@ class Turnstile:
     def ahead(self) -> int:
         """How many calls are waiting already."""
         return len(self._waiting)
-
-    @asynccontextmanager
-    async def hold(self, *, shared: bool) -> AsyncIterator[None]:
-        """Hold a place while the block runs: beside others when `shared`, else alone."""
-        await self.acquire(shared=shared)
-        try:
-            yield
-        finally:
-            self.release(shared=shared)
 
     async def acquire(self, *, shared: bool) -> None:
         """Wait for a place."""

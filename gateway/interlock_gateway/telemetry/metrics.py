@@ -72,12 +72,12 @@ class Metrics:
         tool = run.tool.name if run.tool is not None else UNKNOWN_TOOL
         effect = run.tool.classification.effect if run.tool is not None else Effect.UNDECLARED
         verdict = run.decision.verdict if run.decision is not None else Verdict.DENY
-        self._call_counter(tool, effect.value, verdict.value, result.status.value).inc()
+        self._call_counter(tool, effect, verdict, result.status).inc()
         if effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED) and run.tool is not None:
             self._destructive.labels(tool, run.principal.kind, result.status.value).inc()
         if run.decision is not None:
             for reason in run.decision.reasons:
-                self._rule_counter(self._rule_label(reason.rule), verdict.value).inc()
+                self._rule_counter(self._rule_label(reason.rule), verdict).inc()
         self._time(run, tool)
         self._count_result(tool, result)
 
