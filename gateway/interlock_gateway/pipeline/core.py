@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Verdict
-from interlock_gateway.core.ids import Ids
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import WaitingEvent
 from interlock_gateway.core.pending import REMINDER, PendingAction
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.errors import AuditUnavailableError, RequestError, RequestFault
+from interlock_gateway.ids import Ids
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher, stored_answer
 from interlock_gateway.pipeline.enforce import NO_HANDLER, NO_REFLECTION, Path
 from interlock_gateway.pipeline.parts import Parts

@@ -9,7 +9,9 @@ from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry
 
 def visible(tool: RegisteredTool, session: Session) -> bool:
     """Whether the session may see and call the tool (TOOL-10). The gateway's own tools are always there."""
-    return tool.provider == GATEWAY_PROVIDER or session.sees(tool.name)
+    if tool.provider == GATEWAY_PROVIDER or session.sees(tool.name):
+        return True
+    return any(session.sees(alias) for alias in tool.definition.aliases)
 
 
 def resolve_tool(registry: ToolRegistry, session: Session, name: str) -> RegisteredTool | None:
