@@ -126,7 +126,6 @@ class Metadata(_Part):
     audit_operation: str = ""
     requires_checkpoint: bool = False
     requires_reverse_thinking: bool = False
-    search_hint: str = ""
 
 
 class Capability(_Part):
@@ -188,3 +187,9 @@ def input_schema() -> dict[str, Any]:
 def input_schema_text() -> str:
     """The schema as it is committed beside the shipped policies."""
     return json.dumps(input_schema(), indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    from interlock_gateway.policy.loader import shipped_policies
+
+    (shipped_policies() / "input.schema.json").write_text(input_schema_text(), encoding="utf-8")

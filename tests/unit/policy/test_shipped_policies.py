@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from interlock_gateway.policy.cases import load_cases
 from interlock_gateway.policy.inspection import check, run_rego_tests
 from interlock_gateway.policy.loader import load_bundle, read_bundle, shipped_policies
@@ -37,7 +36,9 @@ def test_every_case_is_decided_as_it_says() -> None:
 
 
 def test_every_reason_that_a_rule_gives_is_expected_by_some_case() -> None:
-    given = {code for path in _rule_files() for code in re.findall(r'"code": "(\w+)"', path.read_text(encoding="utf-8"))}
+    given = {
+        code for path in _rule_files() for code in re.findall(r'"code": "(\w+)"', path.read_text(encoding="utf-8"))
+    }
     expected = {code for case in load_cases(CASES) for code in case.file.expect.codes or ()}
     assert given - expected == set()
 

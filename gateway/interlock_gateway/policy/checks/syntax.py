@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import regorus
@@ -82,6 +82,7 @@ class RegoFile:
         return Reference(target.base, (*target.parts, *reference.parts), reference.line)
 
 
+@lru_cache(maxsize=512)
 def parse(path: str, source: str) -> RegoFile | Problem:
     """The file, or what keeps it from being read."""
     engine = regorus.Engine()

@@ -1,0 +1,211 @@
+"""Each thing that the checker finds, with the file and line where it stands (LIFE-1, ENG-5)."""
+
+from pathlib import Path
+
+import pytest
+from interlock_gateway.policy.checks.builtin_list import allowed_builtins
+from interlock_gateway.policy.checks.checker import check_bundle
+from interlock_gateway.policy.document import input_schema
+from interlock_gateway.policy.inspection import InspectionError, check, refuse_unsafe, run_rego_tests
+from interlock_gateway.policy.loader import load_bundle, read_bundle
+from interlock_gateway.policy.settings import PolicySourceError
+
+GOOD = """package interlock.custom
+
+# METADATA
+# title: No Friday calls
+# description: Nothing is called on Fridays.
+findings contains {
+	"verdict": "deny",
+	"code": "friday",
+	"message": "not on a Friday",
+	"rule": "custom/friday",
+} if {
+	time.weekday(time.parse_rfc3339_ns(input.call.time)) == "Friday"
+}
+"""
+GOOD_TEST = """package interlock.custom_test
+
+test_friday_denies if {
+	count(data.interlock.custom.findings) == 1 with input as {"call": {"time": "2026-01-02T00:00:00Z"}}
+}
+
+test_friday_is_silent_on_other_days if {
+	count(data.interlock.custom.findings) == 0 with input as {"call": {"time": "2026-01-03T00:00:00Z"}}
+}
+"""
+
+
+def overlay(tmp_path: Path, **files: str) -> Path:
+    """An overlay directory with files in `custom/`; `a_test` stands for `a_test.rego`."""
+    custom = tmp_path / "house" / "custom"
+    custom.mkdir(parents=True, exist_ok=True)
+    for name, source in files.items():
+        (custom / f"{name}.rego").write_text(source, encoding="utf-8")
+    return tmp_path / "house"
+
+
+def problems(tmp_path: Path, **files: str) -> list[str]:
+    bundle = read_bundle(overlays=[overlay(tmp_path, **files)])
+    return [str(problem) for problem in check_bundle(bundle, input_schema())]
+
+
+def with_body(condition: str, more: str = "") -> str:
+    return GOOD.replace('time.weekday(time.parse_rfc3339_ns(input.call.time)) == "Friday"', condition) + more
+
+
+@pytest.mark.req("LIFE-1", "POL-2")
+def test_a_good_overlay_has_no_problems(tmp_path: Path) -> None:
+    assert check(read_bundle(overlays=[overlay(tmp_path, friday=GOOD, friday_test=GOOD_TEST)])) == ()
+
+
+@pytest.mark.req("LIFE-1")
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("package interlock.custom\n\nfindings contains {\n", "parse_error"),
+        (GOOD.replace("# METADATA\n", ""), "friday.rego:5: the rule has no METADATA above it [metadata_missing]"),
+        (
+            GOOD.replace("# title: No Friday calls\n", ""),
+            "friday.rego:5: the rule's METADATA has no title [metadata_missing]",
+        ),
+        (GOOD.replace('"deny"', '"forbid"'), "friday.rego:6: 'forbid' is no verdict"),
+        (GOOD.replace('\t"code": "friday",\n', ""), "friday.rego:6: the finding has no code [finding_shape]"),
+        (GOOD.replace('"friday"', '"Friday!"'), "friday.rego:6: the code 'Friday!' is not in lower case"),
+        (GOOD.replace("custom/friday", "custom/thursday"), 'must be "custom/friday", after its place'),
+        (with_body("input.call.weekday == 5"), "friday.rego:12: input.call.weekday: the input has no weekday here"),
+        (with_body("input.call.facts.bash.commands[_].nam == 5"), "friday.rego:12: input.call.facts.bash.commands"),
+        (with_body('input.tool.effect == "destroying"'), "friday.rego:12: input.tool.effect is never 'destroying'"),
+        (with_body('input.tool.effect in {"read"}'), "friday.rego:12: input.tool.effect is never 'read'"),
+        (with_body("false"), "friday.rego:12: the condition is always false, so the rule never fires [never_fires]"),
+        (
+            with_body("data.interlock.settings.bash.forbidden.x"),
+            "friday.rego:12: there is no setting bash.forbidden.x [setting_unknown]",
+        ),
+        (
+            with_body("data.interlock.rules.reed_only"),
+            "friday.rego:12: there is no data.interlock.rules.reed_only [reference_unknown]",
+        ),
+        (with_body("true", "\nunused if true\n"), "friday.rego:15: nothing uses unused, so it has no effect"),
+        (with_body("http.send({}).ok"), "friday.rego:12: calls http.send, which policies may not use"),
+        (with_body("whatever(1)"), "friday.rego:12: calls whatever, which policies may not use"),
+        (with_body("a.b", "\na.b := 1\n"), "friday.rego:15: defines a.b; the embedded engine wants"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, source: str, expected: str) -> None:
+    found = problems(tmp_path, friday=source, friday_test=GOOD_TEST)
+    assert any(expected in problem for problem in found), found
+
+
+@pytest.mark.req("LIFE-1", "POL-1")
+def test_a_rule_without_a_test_is_a_problem(tmp_path: Path) -> None:
+    assert problems(tmp_path, friday=GOOD) == [
+        "house/custom/friday.rego:1: the rule has no test; it belongs in house/custom/friday_test.rego [test_missing]"
+    ]
+
+
+def test_a_name_taken_by_another_file_is_a_problem(tmp_path: Path) -> None:
+    other = with_body("weekend", '\nweekend if input.tool.name == "x"\n').replace("custom/friday", "custom/other")
+    first = with_body("weekend", '\nweekend if input.tool.name == "y"\n')
+    found = problems(tmp_path, friday=first, other=other, friday_test=GOOD_TEST, other_test=GOOD_TEST)
+    assert len(found) == 1
+    assert found[0].startswith("house/custom/other.rego:15: weekend is defined in house/custom/friday.rego too")
+
+
+@pytest.mark.req("ENG-5")
+@pytest.mark.parametrize(
+    "call",
+    [
+        'http.send({"method": "get", "url": "http://127.0.0.1"}).status_code == 200',
+        "opa.runtime().env.HOME",
+        "time.now_ns() > 0",
+        'rand.intn("x", 10) > 5',
+        'net.lookup_ip_addr("example.com")',
+        'trace("x")',
+        'uuid.rfc4122("x")',
+        'io.jwt.decode("x")',
+        "print(input)",
+        "not http.send({})",
+        'every x in [1] { http.send({"x": x}) }',
+        "count({x | x := http.send({})}) == 0",
+        '{"a": http.send({})}.a',
+        "input.call.labels[http.send({}).x]",
+    ],
+)
+def test_a_built_in_that_is_not_on_the_list_is_found_wherever_it_stands(tmp_path: Path, call: str) -> None:
+    bundle = read_bundle(overlays=[overlay(tmp_path, friday=with_body(call))])
+    found = [str(problem) for problem in check_bundle(bundle, input_schema(), safety_only=True)]
+    assert [problem.split(",")[0].partition(": calls ")[0] for problem in found] == ["house/custom/friday.rego:12"]
+    assert "builtin_refused" in found[0]
+
+
+@pytest.mark.req("ENG-5")
+def test_a_built_in_that_is_not_on_the_list_is_refused_at_load_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(PolicySourceError, match=r"^house/custom/friday\.rego:12: calls http\.send.*builtin_refused"):
+        load_bundle(overlays=[overlay(tmp_path, friday=with_body("not http.send({})"))])
+
+
+@pytest.mark.req("ENG-5")
+def test_an_alias_does_not_hide_a_built_in(tmp_path: Path) -> None:
+    source = "package interlock.custom\n\nfetch(x) := http.send(x)\n"
+    with pytest.raises(PolicySourceError, match=r"friday\.rego:3: calls http\.send"):
+        load_bundle(overlays=[overlay(tmp_path, friday=source)])
+
+
+@pytest.mark.req("ENG-5")
+def test_the_list_holds_nothing_that_reaches_outside() -> None:
+    outside = {
+        "http.send",
+        "opa.runtime",
+        "time.now_ns",
+        "rand.intn",
+        "uuid.rfc4122",
+        "net.lookup_ip_addr",
+        "trace",
+        "print",
+    }
+    assert allowed_builtins() & outside == set()
+    assert "startswith" in allowed_builtins()
+
+
+def test_what_the_embedded_engine_would_misread_is_refused_at_load(tmp_path: Path) -> None:
+    with pytest.raises(PolicySourceError, match=r"friday\.rego:15: defines a\.b"):
+        load_bundle(overlays=[overlay(tmp_path, friday=with_body("a.b", "\na.b := 1\n"))])
+
+
+def test_tests_of_an_overlay_run_beside_those_that_ship(tmp_path: Path) -> None:
+    report = run_rego_tests(load_bundle(overlays=[overlay(tmp_path, friday=GOOD, friday_test=GOOD_TEST)]))
+    assert report.passed
+    assert {result.name for result in report.results if "custom" in result.file} == {
+        "test_friday_denies",
+        "test_friday_is_silent_on_other_days",
+    }
+    assert report.coverage == 1.0
+
+
+def test_a_failing_test_is_reported_with_its_place(tmp_path: Path) -> None:
+    wrong = GOOD_TEST.replace("== 1", "== 2")
+    report = run_rego_tests(load_bundle(overlays=[overlay(tmp_path, friday=GOOD, friday_test=wrong)]))
+    assert [
+        (result.file, result.line, result.name, result.message) for result in report.results if not result.passed
+    ] == [("house/custom/friday_test.rego", 3, "test_friday_denies", "is not true")]
+
+
+def test_lines_that_no_test_reaches_are_listed(tmp_path: Path) -> None:
+    lazy = "package interlock.custom_test\n\ntest_nothing if true\n"
+    report = run_rego_tests(load_bundle(overlays=[overlay(tmp_path, friday=GOOD, friday_test=lazy)]))
+    assert 12 in report.not_covered["house/custom/friday.rego"] or 6 in report.not_covered["house/custom/friday.rego"]
+    assert report.coverage < 1.0
+
+
+@pytest.mark.req("ENG-4")
+def test_policies_that_crash_the_process_that_looks_at_them_are_an_error_and_nothing_more(tmp_path: Path) -> None:
+    endless = "package interlock.custom\n\nendless(n) := endless(n + 1)\n\nfindings contains endless(0)\n"
+    test = "package interlock.custom_test\n\ntest_endless if endless := data.interlock.custom.findings\n"
+    bundle = read_bundle(overlays=[overlay(tmp_path, friday=endless, friday_test=test)])
+    with pytest.raises(InspectionError, match="ended with status"):
+        run_rego_tests(bundle)
+
+
+def test_the_shipped_policies_are_safe_to_load() -> None:
+    refuse_unsafe(read_bundle())
