@@ -15,7 +15,7 @@ ROOMS = {
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
     {"core", "errors"},
-    {"clock", "config", "config_loader"},
+    {"clock", "config", "config_loader", "ids"},
     ROOMS,
     {"operate"},
     {"transport"},
