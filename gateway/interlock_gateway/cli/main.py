@@ -12,6 +12,7 @@ COMPLETE_VARIABLE = "_INTERLOCK_COMPLETE"
 _RUN, _AGENT, _OPERATOR, _SHELL = "Run", "As an agent", "As an operator", "For your shell"
 
 COMMANDS = {
+    "demo": LazyCommand("demo", "Show a gateway in front of an agent.", _RUN),
     "init": LazyCommand("init", "Write a configuration and policies to start from.", _RUN),
     "serve": LazyCommand("serve", "Run the gateway.", _RUN),
     "toolbox": LazyCommand("toolbox", "Serve the tools that ship with Interlock.", _RUN),

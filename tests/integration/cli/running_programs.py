@@ -53,6 +53,13 @@ def started(*arguments: str, env: dict[str, str], log: Path) -> Iterator[Program
         output.close()
 
 
+def output_of(*arguments: str, env: dict[str, str]) -> str:
+    """What a command that has to succeed prints."""
+    return subprocess.run(
+        [*INTERLOCK, *arguments], env=env, check=True, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S
+    ).stdout
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A state directory with a gateway on it, and commands that find it."""
@@ -60,6 +67,13 @@ class Place:
     directory: Path
     env: dict[str, str]
     gateway: Program = field(repr=False)
+    token: str = field(repr=False)
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where agents reach the gateway: its Unix socket, and loopback."""
+        found: list[str] = json.loads(self.gateway.ready)["agents"]
+        return found
 
     @property
     def workspace(self) -> Path:
@@ -90,14 +104,14 @@ def place() -> Iterator[Place]:
         settings = {"INTERLOCK__STATE__DIR": str(directory / "state"), "INTERLOCK__METRICS__LISTEN": "127.0.0.1:0"}
         env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")} | settings
         env |= {"HOME": made, "XDG_STATE_HOME": str(directory / "xdg")}
-        subprocess.run([*INTERLOCK, "init", made], env=env, check=True, stdout=subprocess.PIPE, timeout=PATIENCE_S)
-        serving = {**env, "INTERLOCK__SERVER__LISTEN": "unix:{state}/agent.sock"}
+        token = json.loads(output_of("init", made, "--output", "json", env=env))["token"]
+        serving = {**env, "INTERLOCK__SERVER__LISTEN": '["unix:{state}/agent.sock", "127.0.0.1:0"]'}
         config = str(directory / "interlock.yaml")
         root = str(directory / "workspace")
         with (
             started("toolbox", "--root", root, env=env, log=directory / "toolbox.log"),
             started("serve", "--config", config, "-o", "json", env=serving, log=directory / "serve.log") as gateway,
         ):
-            made_place = Place(directory, settings, gateway)
+            made_place = Place(directory, settings, gateway, token)
             asyncio.run(eventually(made_place.provider_is_ready))
             yield made_place

@@ -114,6 +114,19 @@ def test_a_large_result_is_paged_searched_and_described(at: Place) -> None:
     assert at.run("artifact", "stat", "artifact://s-long/" + "0" * 64).exit_code == 1
 
 
+@pytest.mark.req("AUTH-1")
+def test_over_tcp_an_agent_shows_its_token_and_a_wrong_one_is_refused(at: Place) -> None:
+    tcp = at.addresses[1]
+    assert at.json("tools", "--address", tcp, INTERLOCK_TOKEN=at.token)["tools"]
+    assert at.run("call", "read", "path=README.md", INTERLOCK_ADDRESS=tcp, INTERLOCK_TOKEN=at.token).exit_code == 0
+    sessions = at.json("sessions", "--principal", "first-agent")["sessions"]
+    assert sessions
+    for token, said in (("", "send a token"), (at.token[:-4] + "aaaa", "the token is not known")):
+        ended = at.run("tools", "--address", tcp, INTERLOCK_TOKEN=token)
+        assert ended.exit_code == 1
+        assert said in ended.stderr
+
+
 def test_an_agent_has_no_way_to_what_operators_do(at: Place) -> None:
     ended = at.run("status", "--address", f"unix:{at.directory}/state/agent.sock")
     assert ended.exit_code == 1

@@ -24,7 +24,8 @@ def session(at: Place) -> str:
 
 def test_the_gateway_says_where_it_is_reached_and_what_decides_there(at: Place) -> None:
     ready = json.loads(at.gateway.ready)
-    assert ready["agents"] == [f"unix:{at.directory}/state/agent.sock"]
+    assert ready["agents"][0] == f"unix:{at.directory}/state/agent.sock"
+    assert ready["agents"][1].startswith("127.0.0.1:")
     assert ready["operators"] == [f"unix:{at.directory}/state/operator.sock"]
     assert ready["profile"] == "standard"
     assert ready["metrics"].startswith("127.0.0.1:")

@@ -1,6 +1,8 @@
 """`serve` and `toolbox` as programs: what they say, how they refuse to start, how they end."""
 
+import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -57,3 +59,18 @@ def test_a_toolbox_whose_root_is_no_directory_is_refused(socket_directory: Path)
     assert ended.returncode == 2
     assert "interlock: " in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_receipts_are_followed_as_they_are_written_until_interrupted(at: Place) -> None:
+    env = environment(at.directory / "state")
+    arguments = [*INTERLOCK, "audit", "tail", "--lines", "1", "--follow", "--output", "json"]
+    at.json("call", "read", "path=README.md", "--call-id", "before")
+    with subprocess.Popen(
+        arguments, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as following:
+        assert following.stdout is not None
+        assert json.loads(following.stdout.readline())["call_id"] == "before"
+        at.json("call", "read", "path=README.md", "--call-id", "after")
+        assert json.loads(following.stdout.readline())["call_id"] == "after"
+        following.send_signal(signal.SIGINT)
+        assert following.wait(PATIENCE_S) == 130
