@@ -36,12 +36,10 @@ def catalog(registry: ToolRegistry, session: Session, *, pending: bool, confiden
     seen = [tool for tool in registry.tools() if visible(tool, session) and (pending or not is_resolve(tool))]
     seen.sort(key=lambda tool: (-tool.classification.safety_level, tool.name))
     return Catalog(
-        tools=tuple(
-            Listed(tool, description_for_model(tool.definition, confidence_field), _hints(tool)) for tool in seen
-        ),
+        tools=tuple(Listed(tool, description_for_model(tool.shown, confidence_field), _hints(tool)) for tool in seen),
         required=RESOLVE_TOOL if pending else "",
-        available_block=_block("Available tools", (tool.definition.prompt_snippet for tool in seen)),
-        guidelines_block=_block("Guidelines", (line for tool in seen for line in tool.definition.prompt_guidelines)),
+        available_block=_block("Available tools", (tool.shown.prompt_snippet for tool in seen)),
+        guidelines_block=_block("Guidelines", (line for tool in seen for line in tool.shown.prompt_guidelines)),
     )
 
 

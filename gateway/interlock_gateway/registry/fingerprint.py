@@ -3,9 +3,17 @@
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
-from interlock_gateway.core.tool import ToolDefinition
+from interlock_gateway.core.tool import (
+    ResultLimits,
+    ToolCapability,
+    ToolDefinition,
+    ToolMetadata,
+    TruncationStrategy,
+    UndoMethod,
+)
 from interlock_gateway.pipeline.canonical import canonical
 
 
@@ -13,6 +21,28 @@ def definition_document(definition: ToolDefinition) -> JsonObject:
     """The whole definition as JSON values: what is hashed, pinned and shown."""
     document: JsonObject = json.loads(json.dumps(asdict(definition)))
     return document
+
+
+def definition_of(document: JsonObject) -> ToolDefinition:
+    """The definition that `definition_document` gave `document` for. Raises `ValueError` for anything else."""
+    try:
+        fields: dict[str, Any] = dict(document)
+        metadata, capability, limits = fields["metadata"], fields["capability"], fields["result_limits"]
+        limits = {**limits, "strategy": TruncationStrategy(limits["strategy"])}
+        if capability is not None:
+            resources = tuple(capability["affected_resources"])
+            method = UndoMethod(capability["undo_method"])
+            capability = ToolCapability(**{**capability, "affected_resources": resources, "undo_method": method})
+        fields |= {
+            "aliases": tuple(fields["aliases"]),
+            "prompt_guidelines": tuple(fields["prompt_guidelines"]),
+            "metadata": ToolMetadata(**metadata) if metadata is not None else None,
+            "capability": capability,
+            "result_limits": ResultLimits(**limits),
+        }
+        return ToolDefinition(**fields)
+    except (KeyError, TypeError) as error:
+        raise ValueError("not the document of a tool definition") from error
 
 
 def fingerprint(definition: ToolDefinition) -> str:

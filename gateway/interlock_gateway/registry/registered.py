@@ -17,7 +17,9 @@ class RegisteredTool:
     """What one call needs to know of its tool.
 
     `definition` is what holds (trust and overrides applied); `sha256` is the hash of what the provider declared;
-    `policy_json` is the policy input's `tool` part; `changes` says what differs from the pinned definition.
+    `policy_json` is the policy input's `tool` part; `changes` says what differs from the pinned definition. `shown` is
+    what a model reads: the accepted definition while a changed one is in quarantine, because words can do harm without
+    a call.
     """
 
     provider: str
@@ -29,6 +31,7 @@ class RegisteredTool:
     validator: CompiledSchema
     fact_arguments: Mapping[str, tuple[str, ...]]
     policy_json: bytes
+    shown: ToolDefinition
     changes: tuple[Difference, ...] = ()
     pinned_sha256: str = ""
 
@@ -51,6 +54,7 @@ def register(
     sha256: str,
     pin_state: PinState,
     fact_arguments: Mapping[str, tuple[str, ...]],
+    shown: ToolDefinition | None = None,
     changes: tuple[Difference, ...] = (),
     pinned_sha256: str = "",
 ) -> RegisteredTool:
@@ -66,6 +70,7 @@ def register(
         validator=CompiledSchema(effective.input_schema or {"type": "object"}),
         fact_arguments=fact_arguments,
         policy_json=json.dumps(_policy_part(provider, effective, kind, pin_state)).encode(),
+        shown=shown or effective,
         changes=changes,
         pinned_sha256=pinned_sha256,
     )

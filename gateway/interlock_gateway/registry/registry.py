@@ -1,6 +1,7 @@
 """The registry: who provides which tool, under which names, right now (TOOL-3, TOOL-4, TOOL-5)."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from interlock_gateway.core.tool import PinState, ToolDefinition, contradiction
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.schema import InvalidSchemaError
 from interlock_gateway.registry.effective import classified_by_operator, fact_arguments, floored, overridden
+from interlock_gateway.registry.fingerprint import definition_of
 from interlock_gateway.registry.names import bad_name
 from interlock_gateway.registry.pins import Pin, PinCheck, PinStore, check_pin, make_pin
 from interlock_gateway.registry.registered import RegisteredTool, register
@@ -202,9 +204,14 @@ class ToolRegistry:
             sha256=check.sha256,
             pin_state=state,
             fact_arguments=fact_arguments(declared.name, self._overrides),
+            shown=self._last_accepted(provider, declared.name) if state is PinState.CHANGED else None,
             changes=check.changes,
             pinned_sha256=check.pinned_sha256,
         )
+
+    def _last_accepted(self, provider: str, tool: str) -> ToolDefinition:
+        pinned = definition_of(json.loads(self._pins[provider, tool].definition_json))
+        return overridden(floored(pinned), self._overrides)
 
     def _confirmed(self, provider: str, tool: str, sha256: str) -> bool:
         """Whether an operator consented to this very definition, or to an earlier one and then to its change."""

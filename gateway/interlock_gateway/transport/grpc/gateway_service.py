@@ -183,7 +183,7 @@ class _Events:
 
 def _listed(item: Listed) -> tool_pb2.ListedTool:
     return tool_pb2.ListedTool(
-        definition=encode.tool_definition(item.tool.definition, item.description),
+        definition=encode.tool_definition(item.tool.shown, item.description),
         classification=encode.classification(item.tool.classification),
         safety_hints=item.hints,
         pin_state=encode.PIN_STATE[item.tool.pin_state],

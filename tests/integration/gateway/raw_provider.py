@@ -1,0 +1,63 @@
+"""A provider that describes whatever a test puts into it, changed while the gateway looks on; and operators to look."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from gateway_bench import Bench
+from interlock import Gateway as Client
+from interlock.admin import Admin
+from interlock.provider import ToolProvider, ToolServer
+from interlock.v1 import provider_pb2, registry_pb2, tool_pb2
+from interlock.v1 import tool_provider_service_pb2 as rpc
+
+
+class RawProvider(ToolProvider):
+    """Describes `definitions` as they are at that moment, and remembers what it was asked to run."""
+
+    def __init__(self, *definitions: tool_pb2.ToolDefinition, name: str = "raw") -> None:
+        super().__init__((), name=name, version="1")
+        self.definitions = list(definitions)
+        self.ran: list[provider_pb2.ToolInvocation] = []
+        self.descriptions = 0
+        self.result = provider_pb2.ToolResult(output="ran")
+
+    def describe(self) -> rpc.DescribeResponse:
+        self.descriptions += 1
+        return rpc.DescribeResponse(name=self.name, version=self.version, tools=self.definitions)
+
+    async def execute(self, request: rpc.ExecuteRequest, caller: Any = None) -> rpc.ExecuteResponse:
+        del caller
+        self.ran.append(request.invocation)
+        return rpc.ExecuteResponse(result=self.result)
+
+
+def reading(name: str, **fields: Any) -> tool_pb2.ToolDefinition:
+    """The definition of a tool that only reads, with what else is given."""
+    made = tool_pb2.ToolDefinition(name=name, **fields)
+    if not made.HasField("metadata"):
+        made.metadata.read_only = True
+    return made
+
+
+@asynccontextmanager
+async def served(directory: Path, provider: ToolProvider) -> AsyncIterator[ToolServer]:
+    """Serve `provider` on a socket in `directory` that is named like it."""
+    async with ToolServer(provider, f"unix:{directory}/{provider.name}.sock") as server:
+        yield server
+
+
+@asynccontextmanager
+async def operating(at: Bench) -> AsyncIterator[Admin]:
+    """An operator, on the operators' socket."""
+    async with Client(at.gateway.endpoints.operators[0]) as gateway:
+        yield Admin(gateway)
+
+
+def spec_of(
+    server: ToolServer, *, trust: Any = registry_pb2.PROVIDER_TRUST_DECLARED, pins: Any = 0
+) -> registry_pb2.ProviderSpec:
+    """What an operator says to register the provider that `server` serves."""
+    grpc = registry_pb2.GrpcConnection(target=server.address)
+    return registry_pb2.ProviderSpec(name=server.provider.name, grpc=grpc, trust=trust, pins=pins)
