@@ -39,35 +39,33 @@ answer(finding) := finding.verdict if {
 	finding.verdict in {"deny", "reflect", "checkpoint", "preview", "allow", "none"}
 } else := "malformed"
 
-verdict := "deny" if count({"deny", "malformed"} & asked) > 0
+verdict := "deny" if "deny" in asked
+
+else := "deny" if "malformed" in asked
 
 else := "deny" if count(contradictions) > 0
 
 else := "reflect" if "reflect" in asked
 
-else := "checkpoint" if {
-	"checkpoint" in asked
-	not approved
-}
+else := asked_of_people if not approved
 
-else := "preview" if {
-	"preview" in asked
-	not approved
-}
+else := "allow" if count({"allow", "checkpoint", "preview"} & asked) > 0
 
-else := "allow" if count(grantable & asked) > 0
+asked_of_people := "checkpoint" if "checkpoint" in asked
 
-# What a rule asked for and a person has granted is among the reasons to allow.
-grantable := {"allow", "checkpoint", "preview"}
+else := "preview" if "preview" in asked
+
+else := "allow" if "allow" in asked
 
 # A person has approved this very call, after seeing what it would do (CHK-5).
 approved if input.call.checkpoint.outcome == "approved"
 
-reasons := reasons_to(grantable) if verdict == "allow"
+reasons := array.concat(reasons_to({"deny"}), sort(contradictions | malformed)) if verdict == "deny"
 
-else := reasons_to({verdict}) if verdict != "deny"
+# What a rule asked for and a person has granted is among the reasons to allow.
+else := reasons_to({"allow", "checkpoint", "preview"}) if verdict == "allow"
 
-else := array.concat(reasons_to({"deny"}), sort(contradictions | malformed))
+else := reasons_to({verdict})
 
 reasons_to(verdicts) := sort({reason |
 	some finding in findings

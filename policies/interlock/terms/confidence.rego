@@ -10,6 +10,15 @@ confidence_declared := input.tool.capability.min_confidence if is_number(input.t
 
 else := 100 if _ = input.tool.capability.min_confidence
 
+confidence_required := confidence_declared if not confidence_configured
+
+else := max({confidence_declared} | confidence_raised)
+
+confidence_configured if {
+	some minimums in data.interlock.settings.confidence
+	count(minimums) > 0
+}
+
 confidence_raised contains data.interlock.settings.confidence.minimum_by_effect[input.tool.effect]
 
 confidence_raised contains data.interlock.settings.confidence.minimum_by_principal[input.principal.id]
@@ -23,7 +32,5 @@ confidence_raised contains minimum if {
 	some name, minimum_by_value in data.interlock.settings.confidence.minimum_by_session_label
 	minimum := minimum_by_value[input.session.labels[name]]
 }
-
-confidence_required := max({confidence_declared} | confidence_raised)
 
 confidence_gate if confidence_required > 0

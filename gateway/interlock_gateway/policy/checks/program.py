@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from interlock_gateway.policy.checks.syntax import RegoFile, Rule
+from interlock_gateway.policy.checks.syntax import RegoFile, Rule, references
 
 RULES = ("interlock", "rules")
 CUSTOM = ("interlock", "custom")
@@ -56,6 +56,17 @@ class Program:
         return True
 
 
-def collects(file: RegoFile, rule: Rule) -> bool:
-    """Whether what the rule finds becomes part of the decision."""
+def contributes(file: RegoFile, rule: Rule) -> bool:
+    """Whether the rule is a finding, of the shipped rules, of one of their classes, or of an operator's."""
+    return rule.name == FINDINGS and file.package[:2] in {RULES, CUSTOM} and not _passes_on(rule)
+
+
+def _passes_on(rule: Rule) -> bool:
+    """Whether a rule only hands on what another package's rules found: `findings contains x if some x in data...`."""
+    key = rule.node.get("Spec", {}).get("head", {}).get("Set", {}).get("key", {})
+    return "Var" in key and any(found.literal[-1:] == (FINDINGS,) for found in references(rule.node))
+
+
+def is_collected(file: RegoFile, rule: Rule) -> bool:
+    """Whether what the rule finds becomes part of the decision without another rule's help."""
     return rule.name == FINDINGS and file.package in {RULES, CUSTOM}

@@ -6,7 +6,7 @@ from typing import Any
 from interlock_gateway.policy.checks.builtin_list import allowed_builtins
 from interlock_gateway.policy.checks.input_paths import NoSuchFieldError, possible_values
 from interlock_gateway.policy.checks.problems import Problem
-from interlock_gateway.policy.checks.program import CUSTOM, Program, collects
+from interlock_gateway.policy.checks.program import CUSTOM, Program, is_collected
 from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, nodes, reference
 
 SETTINGS = ("interlock", "settings")
@@ -58,7 +58,7 @@ def check_use(program: Program) -> Iterator[Problem]:
         reported: set[str] = set()
         for rule in file.rules:
             name = (*file.package, rule.name)
-            if collects(file, rule) or name == ENTRY_POINT or name in program.used or rule.name in reported:
+            if is_collected(file, rule) or name == ENTRY_POINT or name in program.used or rule.name in reported:
                 continue
             reported.add(rule.name)
             yield Problem(file.path, rule.line, "rule_unused", f"nothing uses {rule.name}, so it has no effect")

@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock_gateway.policy.checks.metadata import metadata_above
 from interlock_gateway.policy.checks.problems import Problem
-from interlock_gateway.policy.checks.program import CUSTOM, FINDINGS, Program, collects
+from interlock_gateway.policy.checks.program import CUSTOM, FINDINGS, Program, contributes
 from interlock_gateway.policy.checks.syntax import RegoFile, Rule, literal
 
 VERDICTS = ("allow", "preview", "checkpoint", "reflect", "deny", "none")
@@ -29,7 +29,7 @@ def check_tested(program: Program) -> Iterator[Problem]:
     """Each file with findings has its test beside it."""
     for file in program.files:
         wanted = file.path.removesuffix(".rego") + "_test.rego"
-        if any(collects(file, rule) for rule in file.rules) and wanted not in program.tests:
+        if any(contributes(file, rule) for rule in file.rules) and wanted not in program.tests:
             yield Problem(file.path, 1, "test_missing", f"the rule has no test; it belongs in {wanted}")
 
 
@@ -54,7 +54,7 @@ def check_names(program: Program) -> Iterator[Problem]:
 def _finding_rules(program: Program) -> Iterator[tuple[RegoFile, Rule]]:
     for file in program.files:
         for rule in file.rules:
-            if collects(file, rule):
+            if contributes(file, rule):
                 yield file, rule
 
 
@@ -91,6 +91,6 @@ def _complaints(file: RegoFile, fields: dict[Any, Any]) -> Iterator[str]:
 def expected_rule_name(file: RegoFile) -> str:
     """What findings of a file say their rule is: `concern/rule` for shipped rules, `custom/rule` for an operator's."""
     parts = file.path.removesuffix(".rego").split("/")
-    if file.package == CUSTOM:
+    if file.package[:2] == CUSTOM:
         return "/".join(parts[parts.index("custom") :]) if "custom" in parts else f"custom/{parts[-1]}"
     return "/".join(parts[parts.index("rules") + 1 :]) if "rules" in parts else parts[-1]

@@ -66,7 +66,7 @@ class RegoFile:
     @cached_property
     def references(self) -> tuple[Reference, ...]:
         """Every reference in the rules, imports resolved; the heads' own names left out."""
-        found = (reference for rule in self.rules for reference in _references(rule.node))
+        found = (reference for rule in self.rules for reference in references(rule.node))
         return tuple(self._resolved(reference) for reference in found)
 
     @cached_property
@@ -158,11 +158,11 @@ def _rule(node: Any) -> Rule:
     return Rule(head.base, kind, inner["span"]["line"], head, node)
 
 
-def _references(tree: Any) -> Iterator[Reference]:
+def references(tree: Any) -> Iterator[Reference]:
     """References in a tree, each once at its full length, but for what a rule's head and a call's name are."""
     if isinstance(tree, list):
         for item in tree:
-            yield from _references(item)
+            yield from references(item)
         return
     if not isinstance(tree, dict):
         return
@@ -170,12 +170,12 @@ def _references(tree: Any) -> Iterator[Reference]:
         if key in _NAMES:
             yield from _reference_and_inner(key, value)
         elif key == "Call":
-            yield from _references(value["params"])
+            yield from references(value["params"])
         elif key in {"Set", "Compr", "Func", "Default"} and "refr" in value:
             inner = {name: part for name, part in value.items() if name != "refr"}
-            yield from _references([inner, *_indices(value["refr"])])
+            yield from references([inner, *_indices(value["refr"])])
         else:
-            yield from _references(value)
+            yield from references(value)
 
 
 def _reference_and_inner(kind: str, value: Any) -> Iterator[Reference]:
@@ -183,9 +183,9 @@ def _reference_and_inner(kind: str, value: Any) -> Iterator[Reference]:
     if found is not None:
         yield found
     else:
-        yield from _references({"of": value.get("refr")})
+        yield from references({"of": value.get("refr")})
     for index in _indices({kind: value}):
-        yield from _references(index)
+        yield from references(index)
 
 
 def _indices(node: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Destructive commands
@@ -8,21 +8,17 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "bash_destructive",
-	"message": sprintf("destructive command: %s", [bash_shown(bash_destroying)]),
+	"message": sprintf("destructive command: %s", [commands_shown(destroying)]),
 	"rule": "bash/destructive",
 } if {
-	bash_call
-	count(bash_destroying) > 0
+	count(destroying) > 0
 }
 
-bash_destroying contains command if {
-	some command in bash_facts.commands
-	bash_listed(command, data.interlock.settings.bash.destructive)
-}
+destroying contains command if some command in listed(data.interlock.settings.bash.destructive)
 
 # `find -delete` and the like: nobody wrote the command down, and it is given names that nobody knows.
-bash_destroying contains command if {
-	some command in bash_facts.commands
+destroying contains command if {
+	some command in script.commands
 	command.implied
 	command.name in {"rm", "unlink"}
 }

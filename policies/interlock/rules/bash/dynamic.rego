@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Commands known only at run time
@@ -13,23 +13,23 @@ findings contains {
 	"message": "what the command runs is only known at run time; write the program and its script out",
 	"rule": "bash/dynamic",
 } if {
-	bash_facts
-	not bash_written_out
+	script
+	not written_out
 }
 
-bash_written_out if {
-	bash_facts.dynamic_name == false
-	not bash_denied_hazard
-	not bash_unknown_script
+written_out if {
+	script.dynamic_name == false
+	not denied_hazard
+	not unknown_script
 }
 
-bash_denied_hazard if {
-	some hazard in bash_facts.hazards
+denied_hazard if {
+	some hazard in script.hazards
 	hazard in data.interlock.settings.bash.denied_hazards
 }
 
-bash_unknown_script if {
-	some command in bash_facts.commands
+unknown_script if {
+	some command in script.commands
 	command.interprets.source in {"file", "unknown"}
 	not is_string(object.get(command.interprets, "script", null))
 }

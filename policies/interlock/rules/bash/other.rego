@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: All other commands
@@ -11,6 +11,5 @@ findings contains {
 	"message": "the command does more than read, or is not known to",
 	"rule": "bash/other",
 } if {
-	bash_call
-	not bash_reads_only
+	not reads_only
 }

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Package managers
@@ -8,14 +8,10 @@ package interlock.rules
 findings contains {
 	"verdict": data.interlock.settings.bash.package_managers_verdict,
 	"code": "bash_package_manager",
-	"message": sprintf("installs or publishes packages: %s", [bash_shown(bash_packaging)]),
+	"message": sprintf("installs or publishes packages: %s", [commands_shown(packaging)]),
 	"rule": "bash/packages",
 } if {
-	bash_call
-	count(bash_packaging) > 0
+	count(packaging) > 0
 }
 
-bash_packaging contains command if {
-	some command in bash_facts.commands
-	bash_listed(command, data.interlock.settings.bash.package_managers)
-}
+packaging contains command if some command in listed(data.interlock.settings.bash.package_managers)

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Code from a pipe
@@ -8,15 +8,14 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "bash_pipe_to_shell",
-	"message": sprintf("runs code that comes out of a pipe: %s", [bash_shown(bash_piped)]),
+	"message": sprintf("runs code that comes out of a pipe: %s", [commands_shown(piped)]),
 	"rule": "bash/pipe_to_shell",
 } if {
-	bash_call
-	count(bash_piped) > 0
+	count(piped) > 0
 }
 
-bash_piped contains command if {
-	some command in bash_facts.commands
+piped contains command if {
+	some command in script.commands
 	command.stdin_script
 	command.stdin == "pipe"
 }

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Somebody else's rights
@@ -8,14 +8,10 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "bash_privilege",
-	"message": sprintf("runs with other rights: %s", [bash_shown(bash_privileged)]),
+	"message": sprintf("runs with other rights: %s", [commands_shown(privileged)]),
 	"rule": "bash/privilege",
 } if {
-	bash_call
-	count(bash_privileged) > 0
+	count(privileged) > 0
 }
 
-bash_privileged contains command if {
-	some command in bash_facts.commands
-	bash_listed(command, data.interlock.settings.bash.privilege)
-}
+privileged contains command if some command in listed(data.interlock.settings.bash.privilege)

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Secrets in commands
@@ -8,16 +8,15 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "secret_path",
-	"message": sprintf("names a file that may hold secrets: %s", [shown(bash_secrets)]),
+	"message": sprintf("names a file that may hold secrets: %s", [data.interlock.rules.shown(secrets)]),
 	"rule": "bash/secrets",
 } if {
-	bash_call
-	count(bash_secrets) > 0
+	count(secrets) > 0
 }
 
-bash_secrets contains object.get(path, "given", "a file") if {
-	some path in bash_facts.paths
+secrets contains object.get(path, "given", "a file") if {
+	some path in script.paths
 	is_string(path.normalised)
 	segments := split(lower(path.normalised), "/")
-	file_secret(segments[count(segments) - 1], segments)
+	data.interlock.rules.file.secret(segments[count(segments) - 1], segments)
 }

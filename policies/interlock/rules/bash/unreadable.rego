@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Scripts that cannot be read
@@ -8,15 +8,14 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "bash_unreadable",
-	"message": sprintf("the command could not be understood%s; write it in a simpler way", [bash_problem]),
+	"message": sprintf("the command could not be understood%s; write it in a simpler way", [problem_shown]),
 	"rule": "bash/unreadable",
 } if {
-	bash_call
-	not bash_facts
+	not script
 }
 
-default bash_problem := ""
+default problem_shown := ""
 
-bash_problem := concat("", [": ", problem]) if problem := input.call.facts.bash.errors[0]
+problem_shown := concat("", [": ", problem]) if problem := input.call.facts.bash.errors[0]
 
 else := concat("", [": ", problem]) if problem := input.call.facts.error

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.bash
 
 # METADATA
 # title: Writing outside the workspace
@@ -10,21 +10,22 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "bash_write_outside",
-	"message": sprintf("writes outside the workspace: %s", [shown(bash_written_outside)]),
+	"message": sprintf("writes outside the workspace: %s", [data.interlock.rules.shown(written_outside)]),
 	"rule": "bash/write_outside",
 } if {
-	bash_call
-	count(bash_written_outside) > 0
+	count(written_outside) > 0
 }
 
-bash_written_outside contains object.get(write, "given", "an unknown file") if {
-	some write in bash_facts.writes
+written_outside contains object.get(write, "given", "an unknown file") if {
+	some write in script.writes
 	not write.inside
 }
 
-bash_written_outside contains object.get(path, "given", "an unknown file") if {
-	some path in bash_facts.paths
+written_outside contains object.get(path, "given", "an unknown file") if {
+	some path in script.paths
 	not path.inside
 	path.role == "argument"
-	bash_listed(bash_facts.commands[path.command], data.interlock.settings.bash.writers)
+	script.commands[path.command] in writers
 }
+
+writers := listed(data.interlock.settings.bash.writers)

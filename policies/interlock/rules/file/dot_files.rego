@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.file
 
 # METADATA
 # title: Dot-files
@@ -12,13 +12,12 @@ findings contains {
 	"rule": "file/dot_files",
 } if {
 	data.interlock.settings.file.ask_for_dot_files == true
-	file_call
-	not read_only
-	not file_all_visible
+	not data.interlock.rules.read_only
+	not all_visible
 }
 
-file_all_visible if {
-	every argument in file_facts.arguments {
+all_visible if {
+	every argument in paths.arguments {
 		argument.hidden == false
 	}
 }

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.file
 
 # METADATA
 # title: Outside the workspace
@@ -8,23 +8,23 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "outside_workspace",
-	"message": sprintf("outside the workspace: %s", [shown(file_outside)]),
+	"message": sprintf("outside the workspace: %s", [data.interlock.rules.shown(outside)]),
 	"rule": "file/outside",
 } if {
-	file_facts
-	not file_inside
+	paths
+	not inside
 }
 
-file_inside if {
-	file_facts.inside == true
-	count(file_outside) == 0
+inside if {
+	paths.inside == true
+	count(outside) == 0
 }
 
-file_outside contains sprintf("%s%s", [object.get(argument, "given", "a path"), file_linked(argument)]) if {
-	some argument in file_facts.arguments
+outside contains sprintf("%s%s", [object.get(argument, "given", "a path"), linked(argument)]) if {
+	some argument in paths.arguments
 	not argument.inside
 }
 
-file_linked(argument) := " (through a symbolic link)" if argument.symlink
+linked(argument) := " (through a symbolic link)" if argument.symlink
 
 else := ""

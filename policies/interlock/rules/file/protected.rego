@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.file
 
 # METADATA
 # title: Protected files
@@ -10,22 +10,21 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "protected_path",
-	"message": sprintf("protected: %s", [shown(file_protected)]),
+	"message": sprintf("protected: %s", [data.interlock.rules.shown(protected)]),
 	"rule": "file/protected",
 } if {
-	file_call
-	not read_only
-	count(file_protected) > 0
+	not data.interlock.rules.read_only
+	count(protected) > 0
 }
 
-file_protected contains object.get(argument, "given", "a file") if {
-	some argument in file_facts.arguments
+protected contains object.get(argument, "given", "a file") if {
+	some argument in paths.arguments
 	some segment in argument.segments
 	data.interlock.settings.file.protected_directories[lower(segment)]
 }
 
-file_protected contains object.get(argument, "given", "a file") if {
-	some argument in file_facts.arguments
-	some name in file_names(argument)
+protected contains object.get(argument, "given", "a file") if {
+	some argument in paths.arguments
+	some name in names(argument)
 	data.interlock.settings.file.protected_names[name]
 }

@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.file
 
 # METADATA
 # title: Secrets
@@ -8,16 +8,15 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "secret_path",
-	"message": sprintf("may hold secrets: %s", [shown(file_secrets)]),
+	"message": sprintf("may hold secrets: %s", [data.interlock.rules.shown(secrets)]),
 	"rule": "file/secret",
 } if {
-	file_call
-	count(file_secrets) > 0
+	count(secrets) > 0
 }
 
-file_secrets contains object.get(argument, "given", "a file") if {
-	some argument in file_facts.arguments
+secrets contains object.get(argument, "given", "a file") if {
+	some argument in paths.arguments
 	segments := [lower(segment) | some segment in argument.segments]
-	some name in file_names(argument)
-	file_secret(name, segments)
+	some name in names(argument)
+	secret(name, segments)
 }

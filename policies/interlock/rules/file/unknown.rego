@@ -1,4 +1,4 @@
-package interlock.rules
+package interlock.rules.file
 
 # METADATA
 # title: Paths that lead nowhere known
@@ -8,13 +8,12 @@ package interlock.rules
 findings contains {
 	"verdict": "deny",
 	"code": "path_unknown",
-	"message": sprintf("it is not known where the path leads%s", [file_problem]),
+	"message": sprintf("it is not known where the path leads%s", [problem_shown]),
 	"rule": "file/unknown",
 } if {
-	file_call
-	not file_facts
+	not paths
 }
 
-default file_problem := ""
+default problem_shown := ""
 
-file_problem := concat("", [": ", problem]) if problem := input.call.facts.error
+problem_shown := concat("", [": ", problem]) if problem := input.call.facts.error

@@ -1,0 +1,20 @@
+package interlock.rules
+
+# The rules of a permission class are a package of their own, which is looked at only for calls of that class: its tool
+# says so, or its facts do.
+findings contains finding if {
+	of_class("bash")
+	some finding in data.interlock.rules.bash.findings
+}
+
+findings contains finding if {
+	of_class("file")
+	some finding in data.interlock.rules.file.findings
+}
+
+of_class(class) if input.tool.metadata.permission_class == class
+
+of_class(class) if input.call.facts.class == class
+
+# Values as a person would recognise them, not more than a few.
+shown(values) := concat(", ", array.slice(sort(values), 0, 5))
