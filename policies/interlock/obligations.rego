@@ -7,6 +7,11 @@ package interlock
 #   requirements: [POL-2]
 obligations := {} if count(duties) == 0
 
+else := only if {
+	count(duties) == 1
+	some only in duties
+}
+
 else := merged
 
 duties := {finding.obligations | some finding in findings}
@@ -59,7 +64,7 @@ changes[field] contains value if {
 conflicting_fields := {field | some field, values in changes; count(values) > 1}
 
 # Obligations that cannot be met together.
-contradictions := set() if count(duties) == 0
+contradictions := set() if count(duties) < 2
 
 else := no_common_approver | conflicting_changes
 

@@ -63,3 +63,7 @@ test_obligations_of_several_kinds_stand_side_by_side if {
 		"set": {"x": null},
 	}
 }
+
+test_obligations_of_one_rule_are_taken_as_they_are if {
+	obliged([{"strip": ["b", "a"], "quorum": 2}]) == {"strip": ["b", "a"], "quorum": 2}
+}
