@@ -1,4 +1,4 @@
-"""The bare hop to compare with: a grpc.aio server that passes one streaming method through, and does nothing else."""
+"""The bare hop to compare with: a grpc.aio server that passes one method through, unary, and does nothing else."""
 
 import asyncio
 import os
@@ -16,14 +16,13 @@ SERVICE, METHOD = "interlock.v1.ToolProviderService", "Execute"
 async def main(listen: str, upstream: str) -> None:
     """Serve `Execute` on `listen` by calling it on `upstream`, bytes for bytes."""
     channel = grpc.aio.insecure_channel(upstream)
-    forward = channel.unary_stream(f"/{SERVICE}/{METHOD}")
+    forward = channel.unary_unary(f"/{SERVICE}/{METHOD}")
 
-    async def execute(request: bytes, context: grpc.aio.ServicerContext) -> None:
-        async for message in forward(request, timeout=context.time_remaining()):
-            yield message
+    async def execute(request: bytes, context: grpc.aio.ServicerContext) -> bytes:
+        return await forward(request, timeout=context.time_remaining())
 
     server = grpc.aio.server()
-    handler = grpc.method_handlers_generic_handler(SERVICE, {METHOD: grpc.unary_stream_rpc_method_handler(execute)})
+    handler = grpc.method_handlers_generic_handler(SERVICE, {METHOD: grpc.unary_unary_rpc_method_handler(execute)})
     server.add_generic_rpc_handlers((handler,))
     server.add_insecure_port(listen)
     await server.start()

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"sort"
@@ -114,13 +113,12 @@ func run(args []string) {
 	target := flags.String("target", "", "address, such as unix:/run/x.sock")
 	method := flags.String("method", "", "full method, such as /package.Service/Method")
 	payload := flags.String("payload", "", "file with the encoded request")
-	streaming := flags.Bool("stream", false, "the method streams its answer")
 	connections := flags.Int("connections", 1, "connections")
 	concurrency := flags.Int("concurrency", 1, "calls at once, over all connections")
 	seconds := flags.Float64("seconds", 3, "how long")
 	warmup := flags.Float64("warmup", 0.5, "how long before it counts")
 	_ = flags.Parse(args)
-	caller := &caller{method: *method, request: read(*payload), streaming: *streaming}
+	caller := &caller{method: *method, request: read(*payload)}
 	clients := dial(strings.TrimSpace(*target), *connections)
 	caller.load(clients, *concurrency, *warmup)
 	print(caller.load(clients, *concurrency, *seconds))
@@ -140,38 +138,15 @@ func dial(target string, count int) []*grpc.ClientConn {
 }
 
 type caller struct {
-	method    string
-	request   []byte
-	streaming bool
-	answer    []byte
+	method  string
+	request []byte
 }
 
 func (c *caller) once(client *grpc.ClientConn) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var answer []byte
-	if !c.streaming {
-		return answer, client.Invoke(ctx, c.method, &c.request, &answer)
-	}
-	stream, err := client.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, c.method)
-	if err != nil {
-		return nil, err
-	}
-	if err := stream.SendMsg(&c.request); err != nil {
-		return nil, err
-	}
-	if err := stream.CloseSend(); err != nil {
-		return nil, err
-	}
-	for {
-		var message []byte
-		if err := stream.RecvMsg(&message); err == io.EOF {
-			return answer, nil
-		} else if err != nil {
-			return nil, err
-		}
-		answer = message
-	}
+	return answer, client.Invoke(ctx, c.method, &c.request, &answer)
 }
 
 func (c *caller) load(clients []*grpc.ClientConn, concurrency int, seconds float64) report {

@@ -67,6 +67,8 @@ from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, GATEWAY_SERVI
 OVERHEAD_BYTES = 1024 * 1024
 """What a request may hold besides the input of its call."""
 HOUSEKEEPING_S = 1.0
+FIRST_CONTACT_S = 1.0
+"""How long a start waits for its providers, so that the first call finds their tools. It serves without them too."""
 _log = logging.getLogger(__name__)
 
 
@@ -261,6 +263,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         stack.push_async_callback(_cancelled(keeper))
         for spec in config.providers:
             rooms.directory.add(spec, configured=True)
+        await rooms.directory.settled(FIRST_CONTACT_S)
         await health.set(serving=True)
         yield gateway
 

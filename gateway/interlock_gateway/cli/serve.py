@@ -4,6 +4,9 @@ import json
 import os
 from typing import Annotated
 
+# gRPC reads this once, when it is first imported; without these two experiments a call costs about a tenth less.
+os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_client,-event_engine_listener")
+
 import typer
 import uvloop
 

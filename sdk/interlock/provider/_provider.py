@@ -112,7 +112,9 @@ class ToolProvider:
 
     def describe(self) -> rpc.DescribeResponse:
         """The provider's name, version and tools."""
-        return rpc.DescribeResponse(name=self.name, version=self.version, tools=map(definition, self.tools))
+        return rpc.DescribeResponse(
+            name=self.name, version=self.version, tools=map(definition, self.tools), knows_result_only=True
+        )
 
     async def execute(self, request: rpc.ExecuteRequest, caller: Caller = NOBODY) -> Event:
         """Run a call; the event holds the result. A tool's exception is a result, never raised."""

@@ -278,6 +278,9 @@ def _unary(request: Any, method: Callable[[Any, Caller], Awaitable[Any]]) -> Met
 
 def _execute(provider: ToolProvider) -> MethodHandler:
     async def handle(request: rpc.ExecuteRequest, context: Context) -> AsyncIterator[Event]:
+        if request.result_only:
+            yield await _result_only(provider, request, context)
+            return
         outlet = Outlet(context.write)
         try:
             response = await provider.execute(request, Caller(outlet.send, _deadline(context)))
@@ -292,6 +295,14 @@ def _execute(provider: ToolProvider) -> MethodHandler:
     return grpc.unary_stream_rpc_method_handler(
         handle, request_deserializer=rpc.ExecuteRequest.FromString, response_serializer=_serialize
     )
+
+
+async def _result_only(provider: ToolProvider, request: rpc.ExecuteRequest, context: Context) -> Event:
+    try:
+        return await provider.execute(request, Caller(deadline=_deadline(context)))
+    except RequestFailed as error:
+        await _abort(context, error)
+        raise  # not reached: the abort raises
 
 
 async def _abort(context: Context, error: RequestFailed) -> None:

@@ -29,7 +29,7 @@ from interlock.v1 import tool_pb2 as interlock_dot_v1_dot_tool__pb2
 from interlock.v1 import undo_pb2 as interlock_dot_v1_dot_undo__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(interlock/v1/tool_provider_service.proto\x12\x0cinterlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1binterlock/v1/progress.proto\x1a\x1binterlock/v1/provider.proto\x1a\x17interlock/v1/tool.proto\x1a\x17interlock/v1/undo.proto\"\x11\n\x0f\x44\x65scribeRequest\"\x90\x01\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12+\n\x05tools\x18\x03 \x03(\x0b\x32\x1c.interlock.v1.ToolDefinition\x12\x30\n\rrefresh_after\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"|\n\x0e\x45xecuteRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\x12.\n\x05\x61pply\x18\x02 \x01(\x0b\x32\x1a.interlock.v1.ApplyContextH\x00\x88\x01\x01\x42\x08\n\x06_apply\"\x9f\x01\n\x0f\x45xecuteResponse\x12*\n\x08progress\x18\x01 \x01(\x0b\x32\x16.interlock.v1.ProgressH\x00\x12+\n\x06output\x18\x02 \x01(\x0b\x32\x19.interlock.v1.OutputChunkH\x00\x12*\n\x06result\x18\x03 \x01(\x0b\x32\x18.interlock.v1.ToolResultH\x00\x42\x07\n\x05\x65vent\"A\n\rDryRunRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\"\xc3\x01\n\x0e\x44ryRunResponse\x12\x14\n\x0cwould_affect\x18\x01 \x03(\t\x12\x0f\n\x07preview\x18\x02 \x01(\t\x12\x18\n\x10\x65stimated_impact\x18\x03 \x01(\x0c\x12\x13\n\x0bstate_token\x18\x04 \x01(\t\x12\x10\n\x08is_error\x18\x05 \x01(\x08\x12\x12\n\ntool_error\x18\x06 \x01(\x08\x12\x15\n\rerror_message\x18\x07 \x01(\t\x12\r\n\x05label\x18\x08 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\t \x01(\x0c\"q\n\x13GenerateUndoRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x18.interlock.v1.ToolResult\"J\n\x14GenerateUndoResponse\x12)\n\x04undo\x18\x01 \x01(\x0b\x32\x16.interlock.v1.UndoInfoH\x00\x88\x01\x01\x42\x07\n\x05_undo\"J\n\x13\x41pplyPendingRequest\x12\x33\n\nresolution\x18\x01 \x01(\x0b\x32\x1f.interlock.v1.PendingResolution\"@\n\x14\x41pplyPendingResponse\x12(\n\x06result\x18\x01 \x01(\x0b\x32\x18.interlock.v1.ToolResult\"K\n\x14RejectPendingRequest\x12\x33\n\nresolution\x18\x01 \x01(\x0b\x32\x1f.interlock.v1.PendingResolution\"Q\n\x15RejectPendingResponse\x12-\n\x06result\x18\x01 \x01(\x0b\x32\x18.interlock.v1.ToolResultH\x00\x88\x01\x01\x42\t\n\x07_result\"E\n\x11RenderCallRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\"@\n\x12RenderCallResponse\x12*\n\trendering\x18\x01 \x01(\x0b\x32\x17.interlock.v1.Rendering\"q\n\x13RenderResultRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x18.interlock.v1.ToolResult\"B\n\x14RenderResultResponse\x12*\n\trendering\x18\x01 \x01(\x0b\x32\x17.interlock.v1.Rendering2\x9f\x05\n\x13ToolProviderService\x12I\n\x08\x44\x65scribe\x12\x1d.interlock.v1.DescribeRequest\x1a\x1e.interlock.v1.DescribeResponse\x12H\n\x07\x45xecute\x12\x1c.interlock.v1.ExecuteRequest\x1a\x1d.interlock.v1.ExecuteResponse0\x01\x12\x43\n\x06\x44ryRun\x12\x1b.interlock.v1.DryRunRequest\x1a\x1c.interlock.v1.DryRunResponse\x12U\n\x0cGenerateUndo\x12!.interlock.v1.GenerateUndoRequest\x1a\".interlock.v1.GenerateUndoResponse\x12U\n\x0c\x41pplyPending\x12!.interlock.v1.ApplyPendingRequest\x1a\".interlock.v1.ApplyPendingResponse\x12X\n\rRejectPending\x12\".interlock.v1.RejectPendingRequest\x1a#.interlock.v1.RejectPendingResponse\x12O\n\nRenderCall\x12\x1f.interlock.v1.RenderCallRequest\x1a .interlock.v1.RenderCallResponse\x12U\n\x0cRenderResult\x12!.interlock.v1.RenderResultRequest\x1a\".interlock.v1.RenderResultResponseB\\\n\x10\x64\x65v.interlock.v1P\x01ZFgithub.com/interlock-gateway/interlock/gen/go/interlock/v1;interlockv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(interlock/v1/tool_provider_service.proto\x12\x0cinterlock.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1binterlock/v1/progress.proto\x1a\x1binterlock/v1/provider.proto\x1a\x17interlock/v1/tool.proto\x1a\x17interlock/v1/undo.proto\"\x11\n\x0f\x44\x65scribeRequest\"\xab\x01\n\x10\x44\x65scribeResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12+\n\x05tools\x18\x03 \x03(\x0b\x32\x1c.interlock.v1.ToolDefinition\x12\x30\n\rrefresh_after\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x19\n\x11knows_result_only\x18\x05 \x01(\x08\"\x91\x01\n\x0e\x45xecuteRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\x12.\n\x05\x61pply\x18\x02 \x01(\x0b\x32\x1a.interlock.v1.ApplyContextH\x00\x88\x01\x01\x12\x13\n\x0bresult_only\x18\x03 \x01(\x08\x42\x08\n\x06_apply\"\x9f\x01\n\x0f\x45xecuteResponse\x12*\n\x08progress\x18\x01 \x01(\x0b\x32\x16.interlock.v1.ProgressH\x00\x12+\n\x06output\x18\x02 \x01(\x0b\x32\x19.interlock.v1.OutputChunkH\x00\x12*\n\x06result\x18\x03 \x01(\x0b\x32\x18.interlock.v1.ToolResultH\x00\x42\x07\n\x05\x65vent\"A\n\rDryRunRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\"\xc3\x01\n\x0e\x44ryRunResponse\x12\x14\n\x0cwould_affect\x18\x01 \x03(\t\x12\x0f\n\x07preview\x18\x02 \x01(\t\x12\x18\n\x10\x65stimated_impact\x18\x03 \x01(\x0c\x12\x13\n\x0bstate_token\x18\x04 \x01(\t\x12\x10\n\x08is_error\x18\x05 \x01(\x08\x12\x12\n\ntool_error\x18\x06 \x01(\x08\x12\x15\n\rerror_message\x18\x07 \x01(\t\x12\r\n\x05label\x18\x08 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\t \x01(\x0c\"q\n\x13GenerateUndoRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x18.interlock.v1.ToolResult\"J\n\x14GenerateUndoResponse\x12)\n\x04undo\x18\x01 \x01(\x0b\x32\x16.interlock.v1.UndoInfoH\x00\x88\x01\x01\x42\x07\n\x05_undo\"J\n\x13\x41pplyPendingRequest\x12\x33\n\nresolution\x18\x01 \x01(\x0b\x32\x1f.interlock.v1.PendingResolution\"@\n\x14\x41pplyPendingResponse\x12(\n\x06result\x18\x01 \x01(\x0b\x32\x18.interlock.v1.ToolResult\"K\n\x14RejectPendingRequest\x12\x33\n\nresolution\x18\x01 \x01(\x0b\x32\x1f.interlock.v1.PendingResolution\"Q\n\x15RejectPendingResponse\x12-\n\x06result\x18\x01 \x01(\x0b\x32\x18.interlock.v1.ToolResultH\x00\x88\x01\x01\x42\t\n\x07_result\"E\n\x11RenderCallRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\"@\n\x12RenderCallResponse\x12*\n\trendering\x18\x01 \x01(\x0b\x32\x17.interlock.v1.Rendering\"q\n\x13RenderResultRequest\x12\x30\n\ninvocation\x18\x01 \x01(\x0b\x32\x1c.interlock.v1.ToolInvocation\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x18.interlock.v1.ToolResult\"B\n\x14RenderResultResponse\x12*\n\trendering\x18\x01 \x01(\x0b\x32\x17.interlock.v1.Rendering2\x9f\x05\n\x13ToolProviderService\x12I\n\x08\x44\x65scribe\x12\x1d.interlock.v1.DescribeRequest\x1a\x1e.interlock.v1.DescribeResponse\x12H\n\x07\x45xecute\x12\x1c.interlock.v1.ExecuteRequest\x1a\x1d.interlock.v1.ExecuteResponse0\x01\x12\x43\n\x06\x44ryRun\x12\x1b.interlock.v1.DryRunRequest\x1a\x1c.interlock.v1.DryRunResponse\x12U\n\x0cGenerateUndo\x12!.interlock.v1.GenerateUndoRequest\x1a\".interlock.v1.GenerateUndoResponse\x12U\n\x0c\x41pplyPending\x12!.interlock.v1.ApplyPendingRequest\x1a\".interlock.v1.ApplyPendingResponse\x12X\n\rRejectPending\x12\".interlock.v1.RejectPendingRequest\x1a#.interlock.v1.RejectPendingResponse\x12O\n\nRenderCall\x12\x1f.interlock.v1.RenderCallRequest\x1a .interlock.v1.RenderCallResponse\x12U\n\x0cRenderResult\x12!.interlock.v1.RenderResultRequest\x1a\".interlock.v1.RenderResultResponseB\\\n\x10\x64\x65v.interlock.v1P\x01ZFgithub.com/interlock-gateway/interlock/gen/go/interlock/v1;interlockv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,35 +40,35 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DESCRIBEREQUEST']._serialized_start=198
   _globals['_DESCRIBEREQUEST']._serialized_end=215
   _globals['_DESCRIBERESPONSE']._serialized_start=218
-  _globals['_DESCRIBERESPONSE']._serialized_end=362
-  _globals['_EXECUTEREQUEST']._serialized_start=364
-  _globals['_EXECUTEREQUEST']._serialized_end=488
-  _globals['_EXECUTERESPONSE']._serialized_start=491
-  _globals['_EXECUTERESPONSE']._serialized_end=650
-  _globals['_DRYRUNREQUEST']._serialized_start=652
-  _globals['_DRYRUNREQUEST']._serialized_end=717
-  _globals['_DRYRUNRESPONSE']._serialized_start=720
-  _globals['_DRYRUNRESPONSE']._serialized_end=915
-  _globals['_GENERATEUNDOREQUEST']._serialized_start=917
-  _globals['_GENERATEUNDOREQUEST']._serialized_end=1030
-  _globals['_GENERATEUNDORESPONSE']._serialized_start=1032
-  _globals['_GENERATEUNDORESPONSE']._serialized_end=1106
-  _globals['_APPLYPENDINGREQUEST']._serialized_start=1108
-  _globals['_APPLYPENDINGREQUEST']._serialized_end=1182
-  _globals['_APPLYPENDINGRESPONSE']._serialized_start=1184
-  _globals['_APPLYPENDINGRESPONSE']._serialized_end=1248
-  _globals['_REJECTPENDINGREQUEST']._serialized_start=1250
-  _globals['_REJECTPENDINGREQUEST']._serialized_end=1325
-  _globals['_REJECTPENDINGRESPONSE']._serialized_start=1327
-  _globals['_REJECTPENDINGRESPONSE']._serialized_end=1408
-  _globals['_RENDERCALLREQUEST']._serialized_start=1410
-  _globals['_RENDERCALLREQUEST']._serialized_end=1479
-  _globals['_RENDERCALLRESPONSE']._serialized_start=1481
-  _globals['_RENDERCALLRESPONSE']._serialized_end=1545
-  _globals['_RENDERRESULTREQUEST']._serialized_start=1547
-  _globals['_RENDERRESULTREQUEST']._serialized_end=1660
-  _globals['_RENDERRESULTRESPONSE']._serialized_start=1662
-  _globals['_RENDERRESULTRESPONSE']._serialized_end=1728
-  _globals['_TOOLPROVIDERSERVICE']._serialized_start=1731
-  _globals['_TOOLPROVIDERSERVICE']._serialized_end=2402
+  _globals['_DESCRIBERESPONSE']._serialized_end=389
+  _globals['_EXECUTEREQUEST']._serialized_start=392
+  _globals['_EXECUTEREQUEST']._serialized_end=537
+  _globals['_EXECUTERESPONSE']._serialized_start=540
+  _globals['_EXECUTERESPONSE']._serialized_end=699
+  _globals['_DRYRUNREQUEST']._serialized_start=701
+  _globals['_DRYRUNREQUEST']._serialized_end=766
+  _globals['_DRYRUNRESPONSE']._serialized_start=769
+  _globals['_DRYRUNRESPONSE']._serialized_end=964
+  _globals['_GENERATEUNDOREQUEST']._serialized_start=966
+  _globals['_GENERATEUNDOREQUEST']._serialized_end=1079
+  _globals['_GENERATEUNDORESPONSE']._serialized_start=1081
+  _globals['_GENERATEUNDORESPONSE']._serialized_end=1155
+  _globals['_APPLYPENDINGREQUEST']._serialized_start=1157
+  _globals['_APPLYPENDINGREQUEST']._serialized_end=1231
+  _globals['_APPLYPENDINGRESPONSE']._serialized_start=1233
+  _globals['_APPLYPENDINGRESPONSE']._serialized_end=1297
+  _globals['_REJECTPENDINGREQUEST']._serialized_start=1299
+  _globals['_REJECTPENDINGREQUEST']._serialized_end=1374
+  _globals['_REJECTPENDINGRESPONSE']._serialized_start=1376
+  _globals['_REJECTPENDINGRESPONSE']._serialized_end=1457
+  _globals['_RENDERCALLREQUEST']._serialized_start=1459
+  _globals['_RENDERCALLREQUEST']._serialized_end=1528
+  _globals['_RENDERCALLRESPONSE']._serialized_start=1530
+  _globals['_RENDERCALLRESPONSE']._serialized_end=1594
+  _globals['_RENDERRESULTREQUEST']._serialized_start=1596
+  _globals['_RENDERRESULTREQUEST']._serialized_end=1709
+  _globals['_RENDERRESULTRESPONSE']._serialized_start=1711
+  _globals['_RENDERRESULTRESPONSE']._serialized_end=1777
+  _globals['_TOOLPROVIDERSERVICE']._serialized_start=1780
+  _globals['_TOOLPROVIDERSERVICE']._serialized_end=2451
 # @@protoc_insertion_point(module_scope)

@@ -18,24 +18,28 @@ class DescribeRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("name", "version", "tools", "refresh_after")
+    __slots__ = ("name", "version", "tools", "refresh_after", "knows_result_only")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
     REFRESH_AFTER_FIELD_NUMBER: _ClassVar[int]
+    KNOWS_RESULT_ONLY_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     tools: _containers.RepeatedCompositeFieldContainer[_tool_pb2.ToolDefinition]
     refresh_after: _duration_pb2.Duration
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[_tool_pb2.ToolDefinition, _Mapping]]] = ..., refresh_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    knows_result_only: bool
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., tools: _Optional[_Iterable[_Union[_tool_pb2.ToolDefinition, _Mapping]]] = ..., refresh_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., knows_result_only: _Optional[bool] = ...) -> None: ...
 
 class ExecuteRequest(_message.Message):
-    __slots__ = ("invocation", "apply")
+    __slots__ = ("invocation", "apply", "result_only")
     INVOCATION_FIELD_NUMBER: _ClassVar[int]
     APPLY_FIELD_NUMBER: _ClassVar[int]
+    RESULT_ONLY_FIELD_NUMBER: _ClassVar[int]
     invocation: _provider_pb2.ToolInvocation
     apply: _provider_pb2.ApplyContext
-    def __init__(self, invocation: _Optional[_Union[_provider_pb2.ToolInvocation, _Mapping]] = ..., apply: _Optional[_Union[_provider_pb2.ApplyContext, _Mapping]] = ...) -> None: ...
+    result_only: bool
+    def __init__(self, invocation: _Optional[_Union[_provider_pb2.ToolInvocation, _Mapping]] = ..., apply: _Optional[_Union[_provider_pb2.ApplyContext, _Mapping]] = ..., result_only: _Optional[bool] = ...) -> None: ...
 
 class ExecuteResponse(_message.Message):
     __slots__ = ("progress", "output", "result")

@@ -1,0 +1,89 @@
+"""One decision in the embedded engine's own time, without the way to its process and back (PERF-4)."""
+
+import asyncio
+import json
+import statistics
+import time
+
+import regorus
+
+from interlock_gateway.policy.bundle import DECISION_RULE
+from interlock_gateway.policy.embedded.engine import EmbeddedEngine
+from interlock_gateway.policy.embedded.linking import link
+from interlock_gateway.policy.loader import load_bundle
+
+ROUNDS = 2000
+
+
+def _input(size: int) -> str:
+    arguments = json.dumps({"text": "x" * size})
+    session = '{"id":"s","intent":"","labels":{},"age_s":1,"counters":{"calls":3,"destructive_calls":0,"denials":{},'
+    session += '"calls_by_tool":{"echo":3}},"previous":[],"taints":[],"pending":{"count":0,"mode":"steer"}}'
+    call = f'{{"id":"c","kind":"call","phase":"call","input_bytes":{len(arguments)},"digest":"d","deliverable":null,'
+    call += '"facts":{"class":"","extracted":true},"confidence_field":"_flyto_confidence","checkpoint":null,'
+    call += '"labels":{},"intent":"","workdir":"","time":"2026-01-01T00:00:00+00:00","time_unix_s":1767225600,'
+    call += f'"input":{arguments}}}'
+    tool = '{"name":"echo","provider":"echo","declared":true,"effect":"read_only","safety_level":0,"open_world":false,'
+    tool += '"external_effect":false,"audit_operation":"invoke","metadata":{"read_only":true,"permission_class":"",'
+    tool += '"requires_checkpoint":false,"requires_reverse_thinking":false,"concurrency_safe":true,"destructive":false,'
+    tool += '"open_world":false},"capability":{},"pin_state":"pinned"}'
+    principal = '{"id":"a","kind":"unix","roles":["agent"],"groups":[],"claims":{}}'
+    gateway = '{"replica":"r","mode":"standard","revision":"x"}'
+    return (
+        f'{{"version":1,"principal":{principal},"session":{session},"call":{call},"tool":{tool},"gateway":{gateway}}}'
+    )
+
+
+def _engine(*, more_settings: int = 0) -> "regorus.Engine":
+    bundle = load_bundle()
+    data = json.loads(bundle.data_json)
+    data["interlock"]["settings"]["padding"] = {f"entry-{n}": {"value": n} for n in range(more_settings)}
+    engine = regorus.Engine()
+    engine.set_rego_v0(False)
+    for module in link(bundle.modules):
+        engine.add_policy(module.package, module.source)
+    engine.add_data_json(json.dumps(data))
+    return engine
+
+
+def _timed(what: str, engine: "regorus.Engine", document: str, rounds: int = ROUNDS) -> dict[str, object]:
+    taken = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        engine.set_input_json(document)
+        answer = engine.eval_rule_as_json(DECISION_RULE)
+        taken.append((time.perf_counter() - began) * 1e6)
+    if json.loads(answer)["verdict"] != "allow":
+        raise RuntimeError(f"the decision that was to be measured is not allow: {answer}")
+    return {"what": what, "p50_us": statistics.median(taken), "p99_us": statistics.quantiles(taken, n=100)[98]}
+
+
+async def decision_figures() -> list[dict[str, object]]:
+    """Decisions with growing inputs and settings, and the way through a worker process."""
+    plain = _engine()
+    figures = [_timed("input of 1 KB", plain, _input(1_000))]
+    for size, rounds in ((32_000, 500), (256_000, 100), (1_000_000, 50)):
+        figures.append(_timed(f"input of {size // 1000} KB", plain, _input(size), rounds))
+    figures.append(_timed("input of 1 KB, 10,000 more settings entries", _engine(more_settings=10_000), _input(1_000)))
+    figures.append(await _through_worker(_input(1_000).encode()))
+    return figures
+
+
+async def _through_worker(document: bytes) -> dict[str, object]:
+    engine = EmbeddedEngine(load_bundle())
+    await engine.start()
+    try:
+        taken = []
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            await engine.evaluate(document)
+            taken.append((time.perf_counter() - began) * 1e6)
+    finally:
+        await engine.close()
+    what = "input of 1 KB, through a worker process and back"
+    return {"what": what, "p50_us": statistics.median(taken), "p99_us": statistics.quantiles(taken, n=100)[98]}
+
+
+if __name__ == "__main__":
+    for figure in asyncio.run(decision_figures()):
+        print(figure)
