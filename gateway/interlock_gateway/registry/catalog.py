@@ -49,7 +49,8 @@ def is_resolve(tool: RegisteredTool) -> bool:
 
 
 def _block(title: str, lines: Iterable[str]) -> str:
-    kept = dict.fromkeys(line.strip() for line in lines if line.strip())
+    # One line each, whatever a provider puts into it: nobody writes a block of their own into the prompt.
+    kept = dict.fromkeys(" ".join(line.split()) for line in lines if line.strip())
     return "\n".join((f"{title}:", *(f"- {line}" for line in kept))) if kept else ""
 
 

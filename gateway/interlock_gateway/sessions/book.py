@@ -55,9 +55,10 @@ class SessionBook:
         return _checked(live, principal, must_be_open=True)
 
     async def open(self, principal: Principal, wanted: Session) -> LiveSession:
-        """Open a session with the caller's intent, labels, tools and roots; an open one of theirs is returned as it is.
+        """Open a session with the caller's intent, labels, tools and roots; one that is open in the same way is theirs.
 
-        Roots narrow the configured ones and never widen them (REF-4).
+        Roots narrow the configured ones and never widen them (REF-4). Raises `RequestError` also when it is open in
+        another way: nobody may believe that a session is narrower than it is.
         """
         roots = _narrowed(self._roots, wanted.roots)
         session = Session(
@@ -69,7 +70,14 @@ class SessionBook:
             wanted.tools,
             roots,
         )
-        return _checked(await self._find_or_open(session), principal, must_be_open=True)
+        live = _checked(await self._find_or_open(session), principal, must_be_open=True)
+        if _terms(live.session) != _terms(session):
+            raise RequestError(
+                RequestFault.SESSION_EXISTS,
+                f"session {session.session_id} is open already, with another intent, labels, tools or roots",
+                field="session_id",
+            )
+        return live
 
     async def close(self, principal: Principal, session_id: str) -> tuple[LiveSession, tuple[PendingAction, ...]]:
         """Close a session: its pending actions are discarded with reason "session closed"."""
@@ -180,6 +188,10 @@ def _checked(live: LiveSession, principal: Principal, *, must_be_open: bool) -> 
     if must_be_open and not live.session.is_open:
         raise RequestError(RequestFault.SESSION_CLOSED, f"session {live.session.session_id} is closed")
     return live
+
+
+def _terms(session: Session) -> tuple[object, ...]:
+    return session.intent, dict(session.labels), session.tools, session.roots
 
 
 def _narrowed(configured: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:

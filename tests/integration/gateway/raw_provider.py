@@ -2,15 +2,19 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway_bench import Bench
+from gateway_bench import Bench, config_in
 from interlock import Gateway as Client
 from interlock.admin import Admin
 from interlock.provider import ToolProvider, ToolServer
 from interlock.v1 import provider_pb2, registry_pb2, tool_pb2
 from interlock.v1 import tool_provider_service_pb2 as rpc
+from interlock_gateway.app import Gateway, running
+from interlock_gateway.config import ProviderConfig
+from waiting import eventually
 
 
 class RawProvider(ToolProvider):
@@ -53,6 +57,45 @@ async def operating(at: Bench) -> AsyncIterator[Admin]:
     """An operator, on the operators' socket."""
     async with Client(at.gateway.endpoints.operators[0]) as gateway:
         yield Admin(gateway)
+
+
+@dataclass
+class RawBench:
+    """One gateway, a raw provider, an agent and an operator."""
+
+    gateway: Gateway
+    provider: RawProvider
+    agent: Client
+    admin: Admin
+
+    async def classified(self, tool: str) -> registry_pb2.ProviderTool:
+        """The tool as operators see it."""
+        (found,) = (one for one in await self.admin.provider_tools("raw") if one.name == tool)
+        return found
+
+    async def told(self, *definitions: tool_pb2.ToolDefinition) -> None:
+        """Have the gateway hear other definitions."""
+        self.provider.definitions = list(definitions)
+        heard = self.provider.descriptions
+        # One description may have been under way when they changed.
+        await eventually(lambda: self.provider.descriptions >= heard + 2)
+
+
+@asynccontextmanager
+async def raw_bench(
+    directory: Path, *definitions: tool_pb2.ToolDefinition, spec: dict[str, Any] | None = None, **config: Any
+) -> AsyncIterator[RawBench]:
+    """A running gateway with one raw provider, configured with `spec`, and whatever else the configuration says."""
+    provider = RawProvider(*definitions)
+    configured = ProviderConfig(name="raw", address=f"unix:{directory}/raw.sock", **(spec or {}))
+    async with (
+        served(directory, provider),
+        running(config_in(directory, providers=(configured,), **config)) as gateway,
+        Client(gateway.endpoints.agents[0]) as agent,
+        Client(gateway.endpoints.operators[0]) as operator,
+    ):
+        await gateway.providers_settled(5)
+        yield RawBench(gateway, provider, agent, Admin(operator))
 
 
 def spec_of(

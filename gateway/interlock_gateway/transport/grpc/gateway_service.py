@@ -195,5 +195,5 @@ def _sequence(token: str) -> int:
     if not token:
         return 0
     if not token.isascii() or not token.isdigit():
-        raise RequestError(RequestFault.INVALID_FIELD, "page_token is not one of this gateway's", field="page_token")
+        raise RequestError(RequestFault.INVALID_PAGE_TOKEN, "page_token is not one of ours", field="page_token")
     return int(token)

@@ -16,7 +16,7 @@ def page_of(items: Sequence[T], size: int, token: str) -> tuple[Sequence[T], str
     Raises `RequestError` for a token that is not one of ours.
     """
     if token and not (token.isascii() and token.isdigit()):
-        raise RequestError(RequestFault.INVALID_FIELD, "page_token is not one of this gateway's", field="page_token")
+        raise RequestError(RequestFault.INVALID_PAGE_TOKEN, "page_token is not one of ours", field="page_token")
     start = int(token) if token else 0
     end = start + min(size or DEFAULT_PAGE, MAX_PAGE)
     return items[start:end], str(end) if end < len(items) else ""

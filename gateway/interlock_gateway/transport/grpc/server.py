@@ -11,6 +11,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from interlock_gateway.errors import ConfigError
+from interlock_gateway.transport.grpc.binding import refuse_taken
 
 GATEWAY_SERVICE = "interlock.v1.GatewayService"
 ADMIN_SERVICE = "interlock.v1.AdminService"
@@ -56,13 +57,16 @@ class GrpcListener:
         """Bind to `address`; the address in full, with the port that was chosen. Raises `ConfigError`."""
         path = address.removeprefix("unix:") if address.startswith("unix:") else None
         try:
+            refuse_taken(address)
             if path is None:
                 port = self._server.add_insecure_port(address)
                 return f"{address.rpartition(':')[0]}:{port}"
             with _only_owner():
                 self._server.add_insecure_port(address)
             Path(path).chmod(socket_mode)
-        except (RuntimeError, OSError) as error:
+        except OSError as error:
+            raise ConfigError(f"cannot listen on {address}: {error.strerror or error}") from None
+        except RuntimeError as error:
             raise ConfigError(f"cannot listen on {address}: {error}") from None
         return address
 
