@@ -3,7 +3,7 @@
 import asyncio
 import fcntl
 import os
-import socket
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from interlock_gateway.artifacts.errors import ArtifactStoreError
 from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import load_or_create
 from interlock_gateway.config import Config, ProviderConfig
-from interlock_gateway.config_loader.addresses import TcpAddress, UnixAddress, parse_address
+from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
 from interlock_gateway.errors import ConfigError, ProviderError
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
@@ -23,6 +23,7 @@ from interlock_gateway.policy.inspection import check as find_problems
 from interlock_gateway.policy.loader import read_bundle
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.grpc_provider import GrpcProvider
+from interlock_gateway.transport.grpc.binding import refuse_taken
 
 DESCRIBE_S = 3.0
 
@@ -61,6 +62,8 @@ def check_state(config: Config) -> Check:
     where = _nearest_directory(config.state_dir)
     if not os.access(where, os.W_OK | os.X_OK):
         return Check("state", ok=False, detail=f"{where} cannot be written")
+    if where == config.state_dir and where.stat().st_mode & stat.S_IWOTH:
+        return Check("state", ok=False, detail=f"anybody can write to {where}, and so take the gateway's place there")
     running = ", a gateway is running on it" if gateway_is_running(config) else ""
     return Check("state", ok=True, detail=f"{config.state_dir}{running}")
 
@@ -103,26 +106,15 @@ def check_listeners(config: Config) -> Iterator[Check]:
 
 def _check_listener(text: str) -> Check:
     address = parse_address(text)
+    if isinstance(address, UnixAddress):
+        where = _nearest_directory(Path(address.path).parent)
+        if not os.access(where, os.W_OK | os.X_OK):
+            return Check(f"listen {text}", ok=False, detail=f"{where} cannot be written")
     try:
-        match address:
-            case TcpAddress():
-                _bind(address)
-            case UnixAddress(path):
-                where = _nearest_directory(Path(path).parent)
-                if not os.access(where, os.W_OK | os.X_OK):
-                    return Check(f"listen {text}", ok=False, detail=f"{where} cannot be written")
+        refuse_taken(text)
     except OSError as error:
         return Check(f"listen {text}", ok=False, detail=error.strerror or str(error))
     return Check(f"listen {text}", ok=True, detail="free")
-
-
-def _bind(address: TcpAddress) -> None:
-    family, kind, protocol, _, place = socket.getaddrinfo(
-        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    with socket.socket(family, kind, protocol) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(place)
 
 
 def check_providers(config: Config) -> list[Check]:

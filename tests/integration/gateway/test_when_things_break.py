@@ -366,9 +366,27 @@ async def test_an_address_that_cannot_be_had_is_a_clear_error(at: Bench, socket_
     taken = at.gateway.endpoints.agents[1]
     base = config_in(socket_directory / "other")
     config = Config.model_validate({**base.model_dump(), "server": {"listen": [taken]}})
-    with pytest.raises(ConfigError, match="cannot listen on"):
+    with pytest.raises(ConfigError, match=r"cannot listen on .*: Address already in use"):
         async with running(config):
             pass
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [("state/agent.sock", "another process listens there"), ("state/lock", "it is there and is no socket"),
+     ("nowhere/a.sock", "there is no directory")],
+)  # fmt: skip
+async def test_a_socket_that_is_somebody_elses_is_left_alone(
+    at: Bench, socket_directory: Path, path: str, problem: str
+) -> None:
+    taken = f"unix:{at.directory / path}"
+    base = config_in(socket_directory / "other")
+    config = Config.model_validate({**base.model_dump(), "server": {"listen": [taken]}})
+    with pytest.raises(ConfigError, match=f"cannot listen on {taken}: {problem}"):
+        async with running(config):
+            pass
+    async with Client(at.gateway.endpoints.agents[0]) as agent:
+        assert (await agent.session("s").call("echo", {"text": "still here"})).text == "still here"
 
 
 @pytest.mark.req("PIPE-10")

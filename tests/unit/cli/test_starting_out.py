@@ -1,6 +1,7 @@
 """From nothing to a gateway: `init`, `token`, `config`, `check --offline`."""
 
 import hashlib
+import socket
 import stat
 from pathlib import Path
 
@@ -126,3 +127,25 @@ def test_check_says_which_address_is_taken(socket_directory: Path, taken_port: i
     shown = run_json("check", "--offline", env=env, code=1)
     (failed,) = [check for check in shown["checks"] if not check["ok"]]
     assert failed == {"what": f"listen 127.0.0.1:{taken_port}", "ok": False, "detail": "Address already in use"}
+
+
+def test_check_says_which_socket_somebody_else_listens_on(socket_directory: Path) -> None:
+    path = socket_directory / "agent.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        env = {"INTERLOCK__STATE__DIR": str(socket_directory), "INTERLOCK__SERVER__LISTEN": f"unix:{path}",
+               "INTERLOCK__METRICS__LISTEN": ""}  # fmt: skip
+        shown = run_json("check", "--offline", env=env, code=1)
+    (failed,) = [check for check in shown["checks"] if not check["ok"]]
+    assert failed == {"what": f"listen unix:{path}", "ok": False, "detail": "another process listens there"}
+
+
+def test_check_fails_for_a_state_directory_that_anybody_can_write_to(socket_directory: Path) -> None:
+    socket_directory.chmod(0o777)
+    env = {"INTERLOCK__STATE__DIR": str(socket_directory), "INTERLOCK__SERVER__LISTEN": "127.0.0.1:0",
+           "INTERLOCK__METRICS__LISTEN": ""}  # fmt: skip
+    shown = run_json("check", "--offline", env=env, code=1)
+    (failed,) = [check for check in shown["checks"] if not check["ok"]]
+    assert failed["what"] == "state"
+    assert str(socket_directory) in failed["detail"]

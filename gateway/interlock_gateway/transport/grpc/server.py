@@ -61,6 +61,8 @@ class GrpcListener:
             if path is None:
                 port = self._server.add_insecure_port(address)
                 return f"{address.rpartition(':')[0]}:{port}"
+            if not Path(path).parent.is_dir():
+                raise ConfigError(f"cannot listen on {address}: there is no directory {Path(path).parent}")
             with _only_owner():
                 self._server.add_insecure_port(address)
             Path(path).chmod(socket_mode)
