@@ -52,7 +52,12 @@ class RealBash:
         """The names bash looked for, as it looked for them."""
         reading, writing = os.pipe()
         report = f"() {{ builtin printf '%s\\0' \"$1\" >&{writing}; return 0; }}"
-        environment = {"PATH": "/nonexistent", "LC_ALL": "C.UTF-8", "BASH_FUNC_command_not_found_handle%%": report}
+        environment = {
+            "PATH": "/nonexistent",
+            "LC_ALL": "C.UTF-8",
+            "FUNCNEST": "20",  # a function that calls itself in a pipeline would multiply for ever
+            "BASH_FUNC_command_not_found_handle%%": report,
+        }
         try:
             subprocess.run(
                 [self._program, "-c", script],

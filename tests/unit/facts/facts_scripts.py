@@ -64,6 +64,11 @@ class Scripts:
             text = text[:at] + self._random.choice(_NOISE) + text[at + self._random.randrange(2) :]
         return text
 
+    def _broken(self, word: str) -> str:
+        """A reserved word, now and then broken over two lines."""
+        at = self._random.randrange(6 * len(word))
+        return f"{word[:at]}\\\n{word[at:]}" if 0 < at < len(word) else word
+
     def _pick(self, *choices: Callable[[], str]) -> str:
         return self._random.choice(choices)()
 
@@ -81,12 +86,13 @@ class Scripts:
         def inner() -> str:
             return self._list(depth - 1)
 
+        say = self._broken
         return self._pick(
             lambda: f"{{ {inner()}\n}}",
             lambda: f"({inner()})",
-            lambda: f"if {inner()}\nthen {inner()}\nfi",
-            lambda: f"for x in {self._word(depth)}; do {inner()}\ndone",
-            lambda: f"case {self._word(depth)} in {self._word(0)}) {inner()};; *) {inner()}\nesac",
+            lambda: f"{say('if')} {inner()}\n{say('then')} {inner()}\n{say('fi')}",
+            lambda: f"{say('for')} x {say('in')} {self._word(depth)}; {say('do')} {inner()}\n{say('done')}",
+            lambda: f"{say('case')} {self._word(depth)} in {self._word(0)}) {inner()};; *) {inner()}\n{say('esac')}",
             lambda: f"f() {{ {inner()}\n}}; f",
             lambda: f"[[ -n {self._word(depth)} ]] && {inner()}",
             lambda: f"bash -c '{inner().replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}'",
@@ -115,7 +121,7 @@ class Scripts:
         )
 
     def _simple(self, depth: int) -> str:
-        prefix = self._random.choice(_PREFIXES) if self._random.random() < 0.25 else ""
+        prefix = self._broken(self._random.choice(_PREFIXES)) if self._random.random() < 0.25 else ""
         words = [self._random.choice(_NAMES)] + [self._word(depth) for _ in range(self._random.randrange(3))]
         if self._random.random() < 0.2:
             words.insert(

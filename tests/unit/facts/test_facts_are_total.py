@@ -56,6 +56,7 @@ FRAGMENTS = [
         "esac",
     ),
     *(
+        *("tim\\\ne ", "coproc\\\n ", "i\\\nf ", "\\\nthen ", "!\\\n ", "{\\\n ", "[\\\n[ ", "(\\\n(", "d\\\no "),
         "for x in ",
         " do ",
         " done",

@@ -14,7 +14,7 @@ from interlock_gateway.facts.shell.reading import (
 
 _NOT_A_NAME = frozenset(RESERVED) - {"in", "time", "coproc"}
 _BEFORE_A_COMMAND = frozenset({"time", "coproc", "-p", "--"})
-_TIME_OPTIONS = re.compile(rf"time(?:(?:[ \t]|\\\n)+(?:-p|--){WORD_END}){{0,2}}")
+_TIME_OPTIONS = re.compile(rf"(?:(?:[ \t]|\\\n)+(?:-p|--){WORD_END}){{0,2}}")
 _COPROC_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?=[ \t\n])")
 _SEPARATOR = re.compile(rf"&(?!{JOINED}[&>])|;(?!{JOINED}[;&])")
 _PIPE = re.compile(rf"\|(?!{JOINED}\|)(?P<both>{JOINED}&)?")
@@ -108,6 +108,7 @@ class ScriptReader(CompoundReader):
     def _command(self) -> None:
         self.skip_blanks()
         while self._prefix():
+            self.reading.budget.step()
             self.skip_blanks()
         if not self.compound():
             self._simple()
@@ -119,8 +120,9 @@ class ScriptReader(CompoundReader):
             self.skip_keyword()
             return True
         if keyword == "time":
-            match = _TIME_OPTIONS.match(self.text, start)
-            self.pos = match.end() if match else start
+            self.skip_keyword()
+            match = _TIME_OPTIONS.match(self.text, self.pos)
+            self.pos = match.end() if match else self.pos
             self.skip_blanks()
             if self.at_compound() or self.keyword() in {"!", "time", "coproc"}:
                 return True
