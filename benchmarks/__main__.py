@@ -191,7 +191,9 @@ def _print(report: dict[str, object]) -> None:
         shown = f"{row['what']:<20}{row['input_bytes']:>8}{row['concurrency']:>9}{row['calls_per_second']:>10.0f}"
         if row["what"].startswith("gateway"):
             shown += f"{row['calls_per_second'] / proxy['calls_per_second']:>10.0%}{row['p50_ms']:>9.2f}"
-            shown += f"{row['p50_ms'] - proxy['p50_ms']:>8.2f}{row['p99_ms']:>9.2f}{row['p99_ms'] - proxy['p99_ms']:>8.2f}"
+            shown += (
+                f"{row['p50_ms'] - proxy['p50_ms']:>8.2f}{row['p99_ms']:>9.2f}{row['p99_ms'] - proxy['p99_ms']:>8.2f}"
+            )
         else:
             shown += f"{'':>10}{row['p50_ms']:>9.2f}{'':>8}{row['p99_ms']:>9.2f}{'':>8}"
         print(f"{shown}{row['server_cpu_us']:>9.0f}")

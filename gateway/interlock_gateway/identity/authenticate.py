@@ -3,7 +3,7 @@
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Protocol
 
 from interlock_gateway.config import IdentityConfig, TokenConfig
@@ -15,10 +15,14 @@ _TOKEN = re.compile(r"ilk_[A-Za-z0-9_-]{43}")
 _OPERATING = frozenset({Role.OPERATOR, Role.APPROVER, Role.AUDITOR})
 
 
+Metadata = Iterable[tuple[str, str | bytes]]
+"""A request's metadata as it came: lower-case names, each perhaps more than once."""
+
+
 class Authenticator(Protocol):
     """Says who is calling."""
 
-    def principal(self, metadata: Mapping[str, str]) -> Principal:
+    def principal(self, metadata: Metadata) -> Principal:
         """The caller. Raises `RequestError` (`unauthenticated`) when it is nobody known."""
         ...
 
@@ -29,7 +33,7 @@ class SocketAuthenticator:
     def __init__(self, principal_id: str, roles: frozenset[Role]) -> None:
         self._principal = Principal(principal_id, "unix", roles)
 
-    def principal(self, metadata: Mapping[str, str]) -> Principal:
+    def principal(self, metadata: Metadata) -> Principal:
         """The socket's principal, whatever the metadata says."""
         del metadata
         return self._principal
@@ -44,10 +48,13 @@ class TokenAuthenticator:
         }
         self._anonymous = Principal("anonymous", "anonymous", frozenset({Role.AGENT})) if anonymous else None
 
-    def principal(self, metadata: Mapping[str, str]) -> Principal:
+    def principal(self, metadata: Metadata) -> Principal:
         """The bearer of the token in `authorization`. Raises `RequestError` for none, a malformed or an unknown one."""
-        header = metadata.get("authorization")
-        if header is None:
+        headers = [value for name, value in metadata if name == "authorization"]
+        if len(headers) > 1 or (headers and not isinstance(headers[0], str)):
+            raise RequestError(RequestFault.UNAUTHENTICATED, "send one authorization header, as text")
+        header = headers[0] if headers else None
+        if not isinstance(header, str):
             if self._anonymous is not None:
                 return self._anonymous
             raise RequestError(RequestFault.UNAUTHENTICATED, "send a token: authorization: Bearer ilk_...")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
@@ -90,7 +89,10 @@ class CallPipeline:
         self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink
     ) -> CallResult:
         run = self._run(principal, live, request, on_event)
-        if request.call_id and (earlier := await self._earlier(run)) is not None:
+        if not request.call_id:
+            # Nobody knows the id that was made for this call yet, so nobody can repeat it while it runs.
+            return await self._through(run)
+        if (earlier := await self._earlier(run)) is not None:
             return earlier
         answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
         live.running[run.call_id] = RunningCall(run.request_digest, answer)
@@ -103,8 +105,7 @@ class CallPipeline:
             del live.running[run.call_id]
         answer.set_result(result)
         live.remember(run.call_id, run.request_digest, result)
-        if request.call_id:
-            await self._kept(run, result)
+        await self._kept(run, result)
         return result
 
     async def _kept(self, run: CallRun, result: CallResult) -> None:
@@ -271,7 +272,6 @@ class CallPipeline:
             deadline_at=started + allowed,
             decision_id=self._ids.next(),
             on_event=on_event,
-            request_digest=_request_digest(request, tool),
         )
 
     def run_for_pending(self, resolving: CallRun, tool: RegisteredTool, action: PendingAction) -> CallRun:
@@ -291,18 +291,9 @@ class CallPipeline:
             decision_id=self._ids.next(),
             kind=CallKind.APPLY,
             on_event=resolving.on_event,
-            request_digest=resolving.request_digest,
+            resolving=resolving,
             pending=action,
         )
-
-
-def _request_digest(request: CallRequest, tool: RegisteredTool | None) -> str:
-    name = tool.name if tool is not None else request.tool
-    digest = hashlib.sha256(f"{len(name)}:{name}{len(request.workdir)}:{request.workdir}".encode())
-    digest.update(request.input)
-    if request.deliverable is not None:
-        digest.update(repr(sorted(request.deliverable.items())).encode())
-    return digest.hexdigest()
 
 
 def _hand_on(answer: "asyncio.Future[CallResult]", error: BaseException) -> None:

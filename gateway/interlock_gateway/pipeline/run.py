@@ -1,6 +1,7 @@
 """One call on its way: what each step found out, kept for the steps behind it and for the receipt."""
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -40,7 +41,7 @@ class CallRun:
     decision_id: str
     kind: CallKind = CallKind.CALL
     on_event: EventSink = ignore_events
-    request_digest: str = ""
+    resolving: "CallRun | None" = None
     document: Document = EMPTY
     sent: Document = EMPTY
     policy_input: bytes = b""
@@ -55,6 +56,7 @@ class CallRun:
     outcome: ToolOutcome | None = None
     sender: Callable[[float], Awaitable[ToolOutcome]] | None = None
     wrap: Callable[[CallResult], CallResult] | None = None
+    digest_of_request: str = ""
     sending: "asyncio.Task[object] | None" = None
     cancelled: bool = False
 
@@ -63,6 +65,15 @@ class CallRun:
         self.cancelled = True
         if self.sending is not None:
             self.sending.cancel()
+
+    @property
+    def request_digest(self) -> str:
+        """What makes two requests with one call id the same (PIPE-10); that of `resolve` when this applies for it."""
+        if self.resolving is not None:
+            return self.resolving.request_digest
+        if not self.digest_of_request:
+            self.digest_of_request = _digest_of(self.request, self.tool_name)
+        return self.digest_of_request
 
     @property
     def known_tool(self) -> RegisteredTool:
@@ -142,3 +153,11 @@ class CallRun:
             profile=profile,
         )
         return self.answer(CallStatus.DENIED, message, is_error=True)
+
+
+def _digest_of(request: CallRequest, tool: str) -> str:
+    digest = hashlib.sha256(f"{len(tool)}:{tool}{len(request.workdir)}:{request.workdir}".encode())
+    digest.update(request.input)
+    if request.deliverable is not None:
+        digest.update(repr(sorted(request.deliverable.items())).encode())
+    return digest.hexdigest()

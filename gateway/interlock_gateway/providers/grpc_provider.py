@@ -166,9 +166,7 @@ class GrpcProvider:
         except grpc.aio.AioRpcError as error:
             raise self._mapped(error) from None
 
-    async def _result_only(
-        self, request: service_pb2.ExecuteRequest, timeout_s: float
-    ) -> provider_pb2.ToolResult:
+    async def _result_only(self, request: service_pb2.ExecuteRequest, timeout_s: float) -> provider_pb2.ToolResult:
         """The one message of a call that nobody listens to, read as a unary call: half the cost of a stream."""
         request.result_only = True
         answer = await self._execute_once(request, timeout=timeout_s, metadata=self._metadata)

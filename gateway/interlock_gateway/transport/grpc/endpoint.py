@@ -97,8 +97,7 @@ class _Guard:
         return guarded
 
     def _caller(self, context: Context) -> Caller:
-        metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
-        principal = self._authenticator.principal(metadata)
+        principal = self._authenticator.principal(context.invocation_metadata() or ())
         check_access(principal, self._path)
         return Caller(principal, context.time_remaining())
 
