@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -62,6 +63,28 @@ async def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="is no socket"):
         await ToolServer([echo], f"unix:{path}").start()
     assert path.read_text() == "precious"
+
+
+async def test_a_socket_that_another_server_listens_on_is_left_alone(socket_directory: Path) -> None:
+    async with ToolServer([echo], f"unix:{socket_directory}/tools.sock") as first:
+        with pytest.raises(OSError, match="another process listens there"):
+            await ToolServer([echo], first.address).start()
+        async with grpc.aio.insecure_channel(first.address) as channel:
+            answer = await ToolProviderServiceStub(channel).Describe(rpc.DescribeRequest())
+        assert [one.name for one in answer.tools] == ["echo"]
+
+
+async def test_a_socket_that_a_killed_server_left_behind_is_used_again(socket_directory: Path) -> None:
+    path = socket_directory / "tools.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as gone:
+        gone.bind(str(path))
+    async with ToolServer([echo], f"unix:{path}") as server:
+        assert server.address == f"unix:{path}"
+
+
+async def test_a_socket_without_a_directory_names_it(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=f"there is no directory {tmp_path}/nowhere"):
+        await ToolServer([echo], f"unix:{tmp_path}/nowhere/tools.sock").start()
 
 
 async def test_a_port_that_is_taken_is_refused() -> None:
