@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -268,3 +269,39 @@ async def test_a_policy_sees_no_environment(monkeypatch: pytest.MonkeyPatch) -> 
     async with running(curious) as engine:
         answer = await engine.evaluate(b"{}")
         assert b"INTERLOCK_SECRET_OF_A_TEST" not in answer
+
+
+ORPHAN_MAKER = """
+import asyncio, sys
+from engine_bundles import bundle
+from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
+
+async def main():
+    engine = EmbeddedEngine(bundle(), PoolSettings(workers=2, timeout_s=1.0))
+    await engine.start()
+    task = asyncio.create_task(engine.evaluate(b'{"do": "loop"}'))
+    await asyncio.sleep(0)
+    print(*engine.process_ids, flush=True)
+    await asyncio.sleep(0)
+    sys.stdin.read()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.req("ENG-4")
+async def test_workers_end_when_the_gateway_is_killed_even_in_the_middle_of_an_evaluation() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        ORPHAN_MAKER,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parent,
+    )
+    assert process.stdout is not None
+    workers = [int(word) for word in (await process.stdout.readline()).split()]
+    process.kill()
+    await process.communicate()
+    assert len(workers) == 2
+    await eventually(lambda: all(gone(worker) for worker in workers))

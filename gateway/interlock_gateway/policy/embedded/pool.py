@@ -19,6 +19,8 @@ from interlock_gateway.policy.engine import PolicyUnavailableError
 LOAD_TIMEOUT_S = 10.0
 RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
 SUSPICION_S = 0.002
+# An evaluation this old will probably cost its worker's life: its replacement is started now, to be there in time.
+STUCK_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class PoolSettings:
     workers: int = 2
     most_workers: int = 4
     timeout_s: float = 0.25
-    slow_s: float = 0.005
+    slow_s: float = 0.002
     longest_wait_s: float = 1.0
     window: int = 8
     spare_s: float = 10.0
@@ -175,11 +177,12 @@ class WorkerPool:
         self._watching = None
         if self._closed:
             return
-        now, delay = self._loop.time(), self._settings.slow_s
+        now, delay, stuck = self._loop.time(), self._settings.slow_s, 0
         for worker in tuple(self._workers):
             if not worker.queue:
                 continue
             age = now - worker.head_since
+            stuck += age >= STUCK_S
             if age >= self._settings.timeout_s and worker.suspected:
                 self._end_overdue(worker)
             elif age >= self._settings.timeout_s:
@@ -190,6 +193,8 @@ class WorkerPool:
                 self._rescue(worker)
         self._expire_waiting(now)
         self._feed()
+        if stuck:
+            self._keep_workers(min(self._settings.workers + stuck, self._settings.most_workers))
         if self._waiting or any(worker.queue for worker in self._workers):
             self._watch_in(delay)
 
@@ -208,8 +213,6 @@ class WorkerPool:
             if worker is None:
                 break
             worker.send(evaluation)
-        if (behind or self._waiting) and self._free_worker() is None:
-            self._keep_workers(min(len(self._workers) + 1, self._settings.most_workers))
 
     def _expire_waiting(self, now: float) -> None:
         while self._waiting:
