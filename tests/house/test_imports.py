@@ -15,7 +15,7 @@ ROOMS = {
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
     {"core", "errors"},
-    {"clock", "config", "config_loader", "ids"},
+    {"clock", "config", "config_loader", "ids", "patience"},
     ROOMS,
     {"operate"},
     {"transport"},

@@ -6,6 +6,7 @@ somebody waits for is written at once; records nobody waits for wait for company
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from interlock_gateway.audit.line import Head
 from interlock_gateway.audit.masking import AuditRecord, SecretFinder, UnwritableRecordError, encode_members
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import AuditUnavailableError
+from interlock_gateway.patience import NAP_S, Patience
 
 # A record, or a function that makes it; the function runs on the writer's thread, so what it reads must not change.
 Record: TypeAlias = "AuditRecord | Callable[[], AuditRecord]"
@@ -28,13 +30,15 @@ _Entry: TypeAlias = "tuple[Record, asyncio.Future[None] | None]"
 class AuditLimits:
     """Bounds of the log. Sizes are bytes, times seconds.
 
-    `buffered` is the most records that wait to be written; `group_s` how long one that nobody waits for may wait;
-    `batch` the most records under one fsync; `retry_s` how often writing is tried again after a failure; `stall_s` how
-    long one write may take before the log counts as unavailable.
+    `buffered` is the most records that wait to be written; beyond `patient_up_to` the caller makes room for the
+    writer; `group_s` how long one that nobody waits for may wait; `batch` the most records under one fsync; `retry_s`
+    how often writing is tried again after a failure; `stall_s` how long one write may take before the log counts as
+    unavailable.
     """
 
     segment_bytes: int = 64 * 1024 * 1024
     buffered: int = 4096
+    patient_up_to: int = 256
     batch: int = 256
     group_s: float = 0.05
     retry_s: float = 0.25
@@ -86,6 +90,7 @@ class AuditLog:
         self._accepts = True
         self._closing = False
         self.stats = AuditStats()
+        self._patience: Patience | None = None
         self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
         self._thread.start()
 
@@ -118,6 +123,9 @@ class AuditLog:
             self.stats.refused += 1
             raise AuditUnavailableError("receipts cannot be written")
         self._enqueue(record, None)
+        if len(self._queue) > self._limits.patient_up_to:
+            # An event loop that never idles leaves the writer no turn at the interpreter; this gives it one.
+            time.sleep(NAP_S)
 
     def offer(self, record: Record) -> bool:
         """Hand over the receipt of a refusal, which needs no promise: kept while the log is down, if there is room.
@@ -136,8 +144,17 @@ class AuditLog:
 
         Raises `AuditUnavailableError` when it could not be written. Being cancelled does not take the record back.
         """
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._enqueue(record, future)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        if self._patience is None:
+            self._patience = Patience(loop)
+        self._patience.asked()
+        future.add_done_callback(self._answered)
+        try:
+            self._enqueue(record, future)
+        except AuditUnavailableError:
+            future.cancel()
+            raise
         self._urgent.set()
         try:
             async with asyncio.timeout(self._limits.commit_timeout_s):
@@ -151,6 +168,10 @@ class AuditLog:
         self._urgent.set()
         self._something.set()
         self._thread.join()
+
+    def _answered(self, _future: "asyncio.Future[None]") -> None:
+        if self._patience is not None:
+            self._patience.answered(1)
 
     def _enqueue(self, record: Record, future: "asyncio.Future[None] | None") -> None:
         if not self._accepts or self._closing or len(self._queue) >= self._limits.buffered:

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from interlock_gateway.patience import Patience
 from interlock_gateway.pipeline.ports import StateOverloadedError, StateUnavailableError
 from interlock_gateway.state.batch import Failed, Outcome, Work
 from interlock_gateway.state.database import Database
-from interlock_gateway.state.patience import Patience
 from interlock_gateway.state.transaction import DatabaseFailedError, Link
 
 T = TypeVar("T")

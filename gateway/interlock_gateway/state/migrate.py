@@ -1,11 +1,20 @@
 """Brings a database to the newest revision, or finds it there."""
 
-from sqlalchemy import Connection, column, inspect, select, table
+from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateTable, PrimaryKeyConstraint
 
 from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.state.database import Database
-from interlock_gateway.state.schema import HEAD
+from interlock_gateway.state.schema import HEAD, metadata
+
+# Alembic's own table.
+_VERSION = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 
 
 def ensure_current(database: Database) -> None:
@@ -26,20 +35,30 @@ def ensure_current(database: Database) -> None:
 def _revision(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
-    revision: str | None = connection.scalar(select(column("version_num")).select_from(table("alembic_version")))
+    revision: str | None = connection.scalar(select(_VERSION.c.version_num))
     return revision
 
 
 def _upgrade(database: Database, connection: Connection) -> None:
-    # Alembic is loaded here alone: most starts find nothing to do, and it costs 100 ms and 12 MiB.
-    from interlock_gateway.state.migrations.runner import upgrade  # noqa: PLC0415 - as said above
-
     connection.exec_driver_sql(database.begin)
     try:
         # Another process may have done it while this one waited for the lock.
-        if _revision(connection) != HEAD:
+        revision = _revision(connection)
+        if revision is None and not inspect(connection).get_table_names():
+            _create(connection)
+        elif revision != HEAD:
+            # Alembic is loaded here alone: most starts find nothing to do, and it costs 100 ms and 12 MiB.
+            from interlock_gateway.state.migrations.runner import upgrade  # noqa: PLC0415 - as said above
+
             upgrade(connection)
     except BaseException:
         connection.exec_driver_sql("ROLLBACK")
         raise
     connection.exec_driver_sql("COMMIT")
+
+
+def _create(connection: Connection) -> None:
+    """The tables of an empty database, as the migrations would make them; a test holds the two to be the same."""
+    metadata.create_all(connection)
+    connection.execute(CreateTable(_VERSION))
+    connection.execute(_VERSION.insert().values(version_num=HEAD))
