@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import grpc
 from interlock import errors as sdk
 
 from interlock_gateway.cli.exit_codes import ExitCode
@@ -9,6 +10,8 @@ from interlock_gateway.errors import ConfigError, InterlockError
 from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.settings import PolicySourceError
+
+NOT_SERVED = "the gateway does not serve this here; agents and operators reach it at different addresses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +58,12 @@ def _request(error: sdk.RequestError) -> Failure:
         return Failure(ExitCode.UNREACHABLE, f"there was no answer in time: {words}")
     if isinstance(error, sdk.InvalidRequestError):
         return Failure(ExitCode.USAGE, words)
-    return Failure(ExitCode.REFUSED, words)
+    return Failure(ExitCode.REFUSED, _refusal(error.code, words))
+
+
+def _refusal(code: grpc.StatusCode, words: str) -> str:
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return NOT_SERVED
+    if code is grpc.StatusCode.UNAUTHENTICATED:
+        return f"{words} (INTERLOCK_TOKEN holds the token that commands send)"
+    return words

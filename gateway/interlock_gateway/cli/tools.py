@@ -12,6 +12,7 @@ from interlock_gateway.cli.options import AgentAddress, OperatorAddress, Output,
 from interlock_gateway.cli.provider_view import declared_table, difference_table
 from interlock_gateway.cli.reaching import agent_gateway, operator
 from interlock_gateway.cli.screen import Fields, OutputFormat, Screen, Table, Text
+from interlock_gateway.registry.registry import GATEWAY_PROVIDER
 
 app = group("List tools; confirm or approve what providers declare.", "")
 SAFETY = ("cannot be previewed or undone", "can be undone", "is previewed first")
@@ -43,6 +44,8 @@ def tools(
         for one in listed.tools
     ]
     screen.show(listed, Table(("tool", "effect", "safety", "confidence", "provider", "does"), rows, empty="no tools"))
+    if all(one.provider == GATEWAY_PROVIDER for one in listed.tools):
+        screen.hint("\nThese are the gateway's own. `interlock providers` says why there are no others.")
     if listed.required_tool:
         screen.hint(f"\nSomething is pending: the next call has to be {listed.required_tool}")
     if listed.deferred:

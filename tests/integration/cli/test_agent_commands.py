@@ -45,6 +45,19 @@ def test_a_denied_call_ends_with_1_and_says_why(at: Place) -> None:
     ended = at.run("call", "no_such_tool")
     assert ended.exit_code == 1
     assert "There is no tool named 'no_such_tool'" in ended.stdout
+    assert "Next: interlock tools, or interlock providers" in ended.stderr
+
+
+def test_a_command_at_the_wrong_socket_is_told_of_the_other(at: Place) -> None:
+    ended = at.run("status", "--address", at.addresses[0])
+    assert ended.exit_code == 1
+    assert "agents and operators reach it at different addresses" in ended.stderr
+
+
+def test_an_agent_without_a_token_is_told_where_it_goes(at: Place) -> None:
+    ended = at.run("tools", "--address", at.addresses[1])
+    assert ended.exit_code == 1
+    assert "INTERLOCK_TOKEN" in ended.stderr
 
 
 def test_an_input_is_judged_as_it_was_written(at: Place) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from running_programs import INTERLOCK, PATIENCE_S, Place, place
+from running_programs import INTERLOCK, PATIENCE_S, Place, place, started
 
 
 def environment(directory: Path, **settings: str) -> dict[str, str]:
@@ -37,6 +37,22 @@ def test_a_second_gateway_on_the_same_state_is_refused(at: Place) -> None:
     assert ended.returncode == 2
     assert "another gateway is running" in ended.stderr
     assert ended.stdout == ""
+
+
+def test_a_second_toolbox_does_not_take_the_first_ones_place(at: Place) -> None:
+    ended = refused("toolbox", "--root", str(at.workspace), env=environment(at.directory / "state"))
+    assert ended.returncode == 2
+    assert "another process listens there" in ended.stderr
+    assert at.json("call", "read", "path=README.md")["status"] == "completed"
+
+
+def test_without_providers_the_tools_that_are_there_are_said_to_be_the_gateways_own(socket_directory: Path) -> None:
+    env = environment(socket_directory)
+    with started("serve", env=env, log=socket_directory / "serve.log"):
+        ended = refused("tools", env=env)
+    assert ended.returncode == 0
+    assert "read_artifact" in ended.stdout
+    assert "`interlock providers` says why there are no others" in ended.stderr
 
 
 def test_check_knows_that_a_gateway_is_running_and_what_its_provider_offers(at: Place) -> None:
