@@ -9,6 +9,7 @@ reason(verdict) := {"code": verdict, "message": sprintf("says %s", [verdict]), "
 
 decided(findings) := decision if {
 	decision := data.interlock.decision with data.interlock.rules.findings as findings
+		with data.interlock.custom.findings as set()
 }
 
 test_main_denies_when_no_rule_says_anything if {
@@ -42,6 +43,7 @@ test_main_gives_the_reasons_of_the_verdict_alone if {
 test_main_lets_an_approval_answer_checkpoint_and_preview if {
 	every verdict in {"checkpoint", "preview"} {
 		decision := data.interlock.decision with data.interlock.rules.findings as {found(verdict, {})}
+			with data.interlock.custom.findings as set()
 			with input as {"call": {"checkpoint": {"outcome": "approved"}}}
 		decision.verdict == "allow"
 		decision.reasons == [reason(verdict)]
@@ -51,6 +53,7 @@ test_main_lets_an_approval_answer_checkpoint_and_preview if {
 test_main_lets_no_approval_answer_anything_stricter if {
 	every verdict in {"deny", "reflect"} {
 		decision := data.interlock.decision with data.interlock.rules.findings as {found(verdict, {}), found("allow", {})}
+			with data.interlock.custom.findings as set()
 			with input as {"call": {"checkpoint": {"outcome": "approved"}}}
 		decision.verdict == verdict
 	}
@@ -59,6 +62,7 @@ test_main_lets_no_approval_answer_anything_stricter if {
 test_main_takes_nothing_but_approved_for_an_approval if {
 	every checkpoint in [null, {}, {"outcome": "denied"}, {"outcome": true}, "approved"] {
 		decision := data.interlock.decision with data.interlock.rules.findings as {found("checkpoint", {})}
+			with data.interlock.custom.findings as set()
 			with input as {"call": {"checkpoint": checkpoint}}
 		decision.verdict == "checkpoint"
 	}
