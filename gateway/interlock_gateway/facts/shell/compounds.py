@@ -21,7 +21,6 @@ _DOUBLE_PAREN = re.compile(rf"\({JOINED}\(")
 _NOT_ARITHMETIC = re.compile(r"[\w)\]}]\s+[\w.$~]|(?<![-+])[-+]\s*$|[*/%<>=&|^~?:,]\s*$")
 _LONGEST = max(map(len, RESERVED))
 _TEST_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)+")
-_AFTER_TEST = frozenset({"", " ", "\t", "\n", ";", "&", "|", "(", ")", "<", ">"})
 
 
 class CompoundReader(RedirectionReader):
@@ -192,10 +191,9 @@ class CompoundReader(RedirectionReader):
             char = self.text[self.pos : self.pos + 1]
             if char == "#":
                 raise self.error("`#` in a test, which may be a comment or a pattern")
-            if self.text.startswith("]]", self.pos) and self.text[self.pos + 2 : self.pos + 3] in _AFTER_TEST:
-                self.pos += 2
-                return
             word = self.word()
+            if word.text == "]]" and not word.quoted:
+                return
             if word.source:
                 continue
             if not char or char not in "()<>|&":

@@ -9,7 +9,10 @@ from interlock_gateway.facts.shell.heredocs import PendingHeredoc
 from interlock_gateway.facts.shell.reading import HOLE, Reading, Scope, ShellSyntaxError
 
 JOINED = r"(?:\\\n)*"
-"""Line continuations, which may stand between any two characters of an operator."""
+"""Line continuations, which may stand between any two characters of an operator or a name."""
+
+NAME = rf"[A-Za-z_](?:{JOINED}[A-Za-z0-9_])*"
+"""A variable's name."""
 
 _BLANKS = re.compile(r"(?:[ \t]|\\\n)*(?:#[^\n]*)?")
 _DOUBLE_PLAIN = re.compile(r'[^"\\$`]+')
@@ -18,10 +21,11 @@ _UNTIL_PLAIN = re.compile(r"[^\\'\"$`<>\[\]{}]+")
 _BREAKS = re.compile(r"[ \t\n;&|<>()]")
 _ARITHMETIC_PLAIN = re.compile(r"[^$`()'\"\\]+")
 _BACKTICKS = re.compile(r"`([^`\\]*(?:\\.[^`\\]*)*)`", re.DOTALL)
+_PAIR = re.compile(r"\\(.)", re.DOTALL)
 _ANSI = re.compile(r"([^'\\]*(?:\\.[^'\\]*)*)'", re.DOTALL)
 _PROCESS = re.compile(rf"([<>]){JOINED}\(")
 _PARAMETER = re.compile(r"[#!]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])")
-_PROMPT_OPERATOR = re.compile(rf"@{JOINED}P")
+_PROMPT_OPERATOR = re.compile(rf"{JOINED}@{JOINED}P")
 _DOLLAR = re.compile(
     rf"\${JOINED}(?:(?P<arithmetic>\({JOINED}\()|(?P<command>\()|(?P<brace>\{{)|(?P<bracket>\[)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])|(?P<single>')|(?P<double>\"))"
@@ -159,9 +163,10 @@ class ExpansionReader(ABC):
         match = _BACKTICKS.match(self.text, self.pos)
         if not match:
             raise self.error("a backtick is not closed")
-        escapable = r'\\([`$\\"])' if quoting is Quoting.DOUBLE else r"\\([`$\\])"
+        escapable = '`$\\"' if quoting is Quoting.DOUBLE else "`$\\"
         self.pos = match.end()
-        self.separate_script(re.sub(escapable, r"\1", match[1]))
+        # Line continuations go here, before quotes are looked at: inside of single quotes too.
+        self.separate_script(_PAIR.sub(lambda m: _unescaped(m[1], escapable), match[1]))
 
     def process_substitution(self) -> bool:
         """Read `<(...)` or `>(...)` if one is here; false if not."""
@@ -278,3 +283,9 @@ class ExpansionReader(ABC):
                 raise self.error("a process substitution with braces inside an expansion")
         else:
             self.pos += 1
+
+
+def _unescaped(char: str, escapable: str) -> str:
+    if char == "\n":
+        return ""
+    return char if char in escapable else f"\\{char}"

@@ -2,13 +2,13 @@
 
 import re
 
-from interlock_gateway.facts.shell.expansions import JOINED
+from interlock_gateway.facts.shell.expansions import JOINED, NAME
 from interlock_gateway.facts.shell.heredocs import PendingHeredoc, read_body
 from interlock_gateway.facts.shell.reading import HOLE, Redirection
 from interlock_gateway.facts.shell.words import WordReader
 
 _REDIRECTION = re.compile(
-    rf"(?P<fd>[0-9]{{1,9}}|\{{[A-Za-z_][A-Za-z0-9_]*\}})?{JOINED}"
+    rf"(?P<fd>[0-9](?:{JOINED}[0-9]){{0,8}}|\{{{JOINED}{NAME}{JOINED}\}})?{JOINED}"
     rf"(?P<op><{JOINED}<{JOINED}[<-]?|<{JOINED}[>&]|>{JOINED}[>&|]|<(?!{JOINED}\()|>(?!{JOINED}\())"
     rf"|(?P<both>&{JOINED}>(?:{JOINED}>)?)"
 )
@@ -53,7 +53,8 @@ class RedirectionReader(WordReader):
         self.pos = match.end()
         self.skip_blanks()
         target = self.needed_word()
-        redirection = Redirection(operator, match["fd"], target)
+        descriptor = match["fd"] and match["fd"].replace("\\\n", "")
+        redirection = Redirection(operator, descriptor, target)
         if operator == "<<<":
             redirection.body = target.text + "\n"
         elif operator.startswith("<<"):

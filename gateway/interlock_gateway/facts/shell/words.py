@@ -2,14 +2,14 @@
 
 import re
 
-from interlock_gateway.facts.shell.expansions import ExpansionReader, Quoting
+from interlock_gateway.facts.shell.expansions import JOINED, NAME, ExpansionReader, Quoting
 from interlock_gateway.facts.shell.reading import HOLE, PROCESS, ShellSyntaxError, Word
 
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`|&;()<>*?\[\]{}]+")
 _ENDS = frozenset(" \t\n|&;)")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\+?=")
-_SUBSCRIPTED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[")
-_ASSIGNS = re.compile(r"\+?=")
+_ASSIGNMENT = re.compile(rf"({NAME}){JOINED}(?:\+{JOINED})?=")
+_SUBSCRIPTED = re.compile(rf"({NAME}){JOINED}\[")
+_ASSIGNS = re.compile(rf"{JOINED}(?:\+{JOINED})?=")
 _SUBSCRIPT_PARTS = re.compile(r"(?P<opens>[A-Za-z0-9_]\[)|(?P<closes>\])|\$[({]|`")
 
 
@@ -80,7 +80,7 @@ class WordReader(ExpansionReader):
         match = _ASSIGNMENT.match(self.text, self.pos)
         if match:
             self.pos = match.end()
-            return match[1]
+            return _joined(match[1])
         match = _SUBSCRIPTED.match(self.text, self.pos)
         if not match:
             return None
@@ -92,7 +92,7 @@ class WordReader(ExpansionReader):
             parts.pieces.append(HOLE)
             return None
         self.pos = assigns.end()
-        return match[1]
+        return _joined(match[1])
 
     def _part(self, parts: _Parts, name: str | None) -> bool:
         """Read one part of the word; false at the word's end."""
@@ -168,6 +168,10 @@ class WordReader(ExpansionReader):
         """The error for what is at the cursor."""
         found = self.text[self.pos : self.pos + 1]
         return self.error(f"{found!r} was not expected" if found else "the script ends too early")
+
+
+def _joined(text: str) -> str:
+    return text.replace("\\\n", "")
 
 
 def _substitutes_in_subscript(text: str) -> bool:
