@@ -8,7 +8,7 @@ from interlock_gateway.core.call import CallResult, CallState, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import GatewayErrorCode
 from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
-from interlock_gateway.core.outcome import ToolOutcome
+from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, ToolOutcome
 from interlock_gateway.errors import (
     AuditUnavailableError,
     OutcomeUnknownError,
@@ -22,7 +22,7 @@ from interlock_gateway.pipeline.ports import CallRecord, StateError
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.push import keep_pushed
 from interlock_gateway.pipeline.run import CallRun
-from interlock_gateway.providers.port import Provider
+from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
 AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
 GONE_MESSAGE = "the call was cancelled while it ran; whether it took effect is not known"
@@ -77,15 +77,29 @@ class Dispatcher:
             provider = self.provider_of(run)
             await provider.ready(deadline_s)
             self._check_definition(run)
+            run.provider = provider
             if run.sender is not None:
                 run.outcome = await run.sender(deadline_s)
             else:
-                run.outcome = await provider.execute(run.invocation(deadline_s), run.on_event)
+                run.outcome = await provider.execute(run.invocation(deadline_s), self._shown_events(run.on_event))
         except ProviderError as error:
             return Dispatched(error=error)
         finally:
             run.dispatch_s = clock.monotonic() - began
         return Dispatched(outcome=run.outcome)
+
+    def _shown_events(self, on_event: EventSink) -> EventSink:
+        """Where a provider's events go: to `on_event`, without their secrets (RES-6)."""
+        redact = self._parts.results.redact
+
+        def show(event: ToolEvent) -> None:
+            if isinstance(event, ProgressEvent):
+                event = replace(event, message=redact(event.message))
+            elif isinstance(event, OutputEvent):
+                event = replace(event, text=redact(event.text))
+            on_event(event)
+
+        return on_event if on_event is ignore_events else show
 
     def _check_definition(self, run: CallRun) -> None:
         """Raise `ProviderDownError` when the tool is not the one that was decided about any more (TOOL-5)."""
@@ -136,7 +150,8 @@ class Dispatcher:
 
     def provider_of(self, run: CallRun) -> Provider:
         """The tool's provider. Raises `ProviderDownError` when it has gone since."""
-        provider = self._parts.providers.get(run.known_tool.provider)
+        # A call under way stays with the provider it began with, though it may be gone from the directory (TOOL-4).
+        provider = run.provider or self._parts.providers.get(run.known_tool.provider)
         if provider is None:
             raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
         return provider
@@ -168,10 +183,11 @@ class _Journaled:
 
     async def _dispatched(self) -> CallResult:
         done = await self._send()
-        undo = await self._dispatcher.undo_for(self._run, done.outcome) if done.outcome else None
+        undo = None
+        if done.outcome is not None:
+            undo = await self._dispatcher.undo_for(self._run, done.outcome)
+            done = Dispatched(outcome=replace(done.outcome, undo=undo))
         result = await self._dispatcher.result_of(self._run, done)
-        if undo is not None and result.undo is None:
-            result = replace(result, undo=undo)
         if done.outcome is not None:
             result = await keep_pushed(self._parts, self._run, done.outcome, result)
         await self._finish(result, *_states_of(result), undo)

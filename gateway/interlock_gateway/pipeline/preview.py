@@ -38,22 +38,24 @@ class Previewer:
         dry_run = await self._dry_run(run)
         if isinstance(dry_run, CallResult):
             return dry_run
+        shown = await self._shown(run, dry_run)
         try:
-            action = await self._parts.store.pending.push_pending(self._action(run, dry_run))
+            action = await self._parts.store.pending.push_pending(self._action(run, dry_run, shown))
         except StateError:
             code = f"gateway_error.{GatewayErrorCode.STATE_UNAVAILABLE.value}"
             decided = run.decided
             return run.refused(code, STATE_UNAVAILABLE, revision=decided.policy_revision, profile=decided.profile)
         self._count(run, 1)
-        return await self._answer(run, dry_run, action)
+        return self._answer(run, dry_run, shown, action)
 
     async def preview_again(self, run: CallRun, stale: PendingAction) -> CallResult:
         """Dry-run a change whose state has moved on, in the place of the stale one (PREV-5)."""
         dry_run = await self._dry_run(run)
         if isinstance(dry_run, CallResult):
             return dry_run
-        action = await self._parts.store.pending.replace_pending(stale.pending_id, self._action(run, dry_run))
-        return await self._answer(run, dry_run, action)
+        shown = await self._shown(run, dry_run)
+        action = await self._parts.store.pending.replace_pending(stale.pending_id, self._action(run, dry_run, shown))
+        return self._answer(run, dry_run, shown, action)
 
     async def take_back(self, run: CallRun, result: CallResult) -> None:
         """Discard what `result` left pending, because its receipt could not be written (PIPE-12)."""
@@ -80,7 +82,7 @@ class Previewer:
             return run.answer(status, words, is_error=True)
         return dry_run
 
-    def _action(self, run: CallRun, dry_run: DryRun) -> PendingAction:
+    def _action(self, run: CallRun, dry_run: DryRun, shown: CallResult) -> PendingAction:
         now = self._parts.clock.now()
         return PendingAction(
             pending_id=str(uuid.uuid4()),
@@ -90,7 +92,7 @@ class Previewer:
             source_tool=run.known_tool.name,
             tool=run.known_tool.name,
             provider=run.known_tool.provider,
-            label=dry_run.label or f"{run.known_tool.name} (previewed)",
+            label=self._parts.results.redact(dry_run.label) or f"{run.known_tool.name} (previewed)",
             input=run.document.raw,
             workdir=run.request.workdir,
             digest=input_digest(run.sent.raw),
@@ -98,18 +100,21 @@ class Previewer:
             created_at=now,
             expires_at=now + self._parts.settings.pending_expires_s,
             state_token=dry_run.state_token,
-            details=dry_run.details,
+            details=shown.details if dry_run.details is not None else None,
             labels=run.request.labels,
         )
 
-    async def _answer(self, run: CallRun, dry_run: DryRun, action: PendingAction) -> CallResult:
-        # The preview is a result like any other: redacted and limited before anyone sees it (RES-6).
+    async def _shown(self, run: CallRun, dry_run: DryRun) -> CallResult:
+        # The preview is a result like any other: redacted and limited before anyone sees it or keeps it (RES-6).
         outcome = ToolOutcome(
             content=(Text(dry_run.preview.preview),),
             data=dry_run.preview.estimated_impact,
             has_data=dry_run.preview.estimated_impact is not None,
+            details=dry_run.details,
         )
-        shown = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
+        return await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
+
+    def _answer(self, run: CallRun, dry_run: DryRun, shown: CallResult, action: PendingAction) -> CallResult:
         text = "\n".join(part.text for part in shown.content if isinstance(part, Text))
         return replace(
             shown,
@@ -125,6 +130,7 @@ class Previewer:
             pending=pending_ref(action),
             data=None,
             has_data=False,
+            details={},
             steering=(REMINDER,),
         )
 

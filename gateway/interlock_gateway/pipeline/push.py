@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.content import Text
+from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.core.outcome import PushedPending, StandingChange, ToolOutcome
 from interlock_gateway.core.pending import STORE_UNAVAILABLE, PendingAction, PendingOrigin
 from interlock_gateway.pipeline.parts import Parts
@@ -20,7 +21,9 @@ async def keep_pushed(parts: Parts, run: CallRun, outcome: ToolOutcome, result: 
             await _change_handler(parts, run, outcome.standing)
         if outcome.pending is None:
             return result
-        action = await parts.store.pending.push_pending(_action(parts, run, outcome.pending))
+        pushed = outcome.pending
+        details = await _shown(parts, run, pushed.details)
+        action = await parts.store.pending.push_pending(_action(parts, run, replace(pushed, details=details)))
     except StateError:
         return replace(result, content=(Text(STORE_UNAVAILABLE),), is_error=True)
     run.live.pending_count += 1
@@ -32,11 +35,27 @@ async def keep_pushed(parts: Parts, run: CallRun, outcome: ToolOutcome, result: 
 async def _change_handler(parts: Parts, run: CallRun, change: StandingChange) -> None:
     handlers = parts.store.handlers
     if change.register is not None:
-        await handlers.set_handler(run.session_id, replace(change.register, provider=run.known_tool.provider))
+        redact = parts.results.redact
+        handler = replace(
+            change.register,
+            provider=run.known_tool.provider,
+            label=redact(change.register.label),
+            source_tool=redact(change.register.source_tool),
+            details=await _shown(parts, run, change.register.details),
+        )
+        await handlers.set_handler(run.session_id, handler)
         return
     current = await handlers.get_handler(run.session_id)
     if current is not None and current.provider == run.known_tool.provider and current.token == change.clear_token:
         await handlers.clear_handler(run.session_id)
+
+
+async def _shown(parts: Parts, run: CallRun, details: FrozenJsonObject | None) -> FrozenJsonObject | None:
+    """What may be kept and shown of a provider's details (RES-6)."""
+    if details is None:
+        return None
+    outcome = ToolOutcome(details=details)
+    return (await parts.results.process(outcome, run.limits(), run.obligations, run.session_id)).details
 
 
 def _action(parts: Parts, run: CallRun, pushed: PushedPending) -> PendingAction:
@@ -46,10 +65,10 @@ def _action(parts: Parts, run: CallRun, pushed: PushedPending) -> PendingAction:
         session_id=run.session_id,
         call_id=run.call_id,
         origin=PendingOrigin.PROVIDER,
-        source_tool=pushed.source_tool,
+        source_tool=parts.results.redact(pushed.source_tool),
         tool=run.known_tool.name,
         provider=run.known_tool.provider,
-        label=pushed.label,
+        label=parts.results.redact(pushed.label),
         input=run.document.raw,
         workdir=run.request.workdir,
         digest=input_digest(run.sent.raw),

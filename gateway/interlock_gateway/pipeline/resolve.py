@@ -8,7 +8,7 @@ from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import Decision, Reason, Verdict
 from interlock_gateway.core.document import InvalidDocumentError
-from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
 from interlock_gateway.core.outcome import Resolution, StandingHandler, ToolOutcome
 from interlock_gateway.core.pending import (
     NOTHING_PENDING,
@@ -213,7 +213,7 @@ class Resolver:
         run.decision = self._decision(run, "discarded")
         processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
         if outcome.details is not None:
-            details = {**details, "sourceResultDetails": dict(outcome.details)}
+            details = {**details, "sourceResultDetails": dict(processed.details)}
         result = replace(
             processed,
             call_id=run.call_id,
@@ -309,8 +309,13 @@ class _StandingApply:
             text = f"provider {self._handler.provider} is not registered any more"
             return run.answer(CallStatus.FAILED, text, is_error=True)
         run.sender = lambda deadline_s: provider.apply_pending(replace(self._resolution, deadline_s=deadline_s))
-        run.wrap = lambda result: replace(result, details=self._details)
+        run.wrap = lambda result: self._wrapped(run, result)
         return await Dispatcher(self._parts).change(run)
+
+    def _wrapped(self, run: CallRun, result: CallResult) -> CallResult:
+        source = _source_details(run, result)
+        added: JsonObject = {"sourceResultDetails": dict(source)} if source is not None else {}
+        return replace(result, details={**self._details, **added})
 
 
 def _no_longer_the_same(tool: RegisteredTool | None, action: PendingAction) -> str | None:
@@ -335,13 +340,18 @@ def _resolution(run: CallRun, action: PendingAction, arguments: ResolveArguments
 
 
 def _applied_answer(run: CallRun, action: PendingAction, arguments: ResolveArguments, result: CallResult) -> CallResult:
-    source = run.outcome.details if run.outcome is not None else None
+    source = _source_details(run, result)
     details = resolution_details(arguments, action.source_tool, action.label, source)
     if result.status is CallStatus.FAILED:
         # A tool's own words pass through as they are; anything else says that it was the apply that failed (PREV-7).
         words = "\n".join(part.text for part in result.content if isinstance(part, Text))
         result = replace(result, content=(Text(f"Apply failed: {words}"),))
     return replace(result, details=details)
+
+
+def _source_details(run: CallRun, result: CallResult) -> FrozenJsonObject | None:
+    """What the provider's own result had as details, as far as it may be shown; `None` when it had none (PREV-9)."""
+    return result.details if run.outcome is not None and run.outcome.details is not None else None
 
 
 def _refused(run: CallRun, code: str, message: str) -> CallResult:

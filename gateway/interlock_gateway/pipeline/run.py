@@ -15,7 +15,7 @@ from interlock_gateway.core.pending import PendingAction
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.pipeline.policy_input import NO_FACTS
-from interlock_gateway.providers.port import EventSink, ignore_events
+from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.live import LiveSession
 
@@ -57,6 +57,7 @@ class CallRun:
     sender: Callable[[float], Awaitable[ToolOutcome]] | None = None
     wrap: Callable[[CallResult], CallResult] | None = None
     digest_of_request: str = ""
+    provider: Provider | None = None
     sending: "asyncio.Task[object] | None" = None
     cancelled: bool = False
 

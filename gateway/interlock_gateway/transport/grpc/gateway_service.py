@@ -4,14 +4,18 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from interlock.v1 import gateway_service_pb2 as pb
 from interlock.v1 import tool_pb2
 
 from interlock_gateway.core.call import CallRequest, CallResult
+from interlock_gateway.core.decision import NO_OBLIGATIONS
 from interlock_gateway.core.document import InvalidDocumentError
-from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, WaitingEvent
+from interlock_gateway.core.operation import Operation
+from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, ToolOutcome, WaitingEvent
 from interlock_gateway.core.session import Principal
+from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
@@ -62,7 +66,7 @@ class GatewayRpcs:
 
     async def list_tools(self, caller: Caller, request: pb.ListToolsRequest) -> pb.ListToolsResponse:
         """The tools the session sees, safest first, and the words for its prompt."""
-        live = await self._parts.sessions.admit(caller.principal, request.session_id)
+        live = await self._parts.sessions.for_evaluation(caller.principal, request.session_id)
         seen = catalog(
             self._parts.registry,
             live.session,
@@ -126,9 +130,17 @@ class GatewayRpcs:
         found = await self._parts.store.journal.list_operations(live.session.session_id, size, after)
         wanted = [item for item in found if not request.states or encode.OPERATION_STATE[item.state] in request.states]
         return pb.ListOperationsResponse(
-            operations=[encode.operation(item) for item in wanted],
+            operations=[encode.operation(await self._shown(item)) for item in wanted],
             next_page_token=str(found[-1].sequence) if len(found) == size else "",
         )
+
+    async def _shown(self, done: Operation) -> Operation:
+        """A journal entry as it may be shown: what undoing needs may be secret (RES-6)."""
+        if done.undo is None:
+            return done
+        outcome = ToolOutcome(undo=done.undo)
+        shown = await self._parts.results.process(outcome, ResultLimits(), NO_OBLIGATIONS, done.session_id)
+        return replace(done, undo=shown.undo)
 
     def _resolve_input(self, request: pb.ResolveRequest) -> bytes:
         text = json.dumps(decode.resolve_input(request))
