@@ -6,12 +6,17 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from interlock_gateway.core.call import CallResult
+from interlock_gateway.core.content import Audio, Image, Resource, Text
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.sessions.turnstile import Turnstile
 
 REMEMBERED_CALLS = 64
-"""How many finished calls of a session are answered again from memory; changing ones are answered from the database."""
+REMEMBERED_BYTES = 4 * 1024 * 1024
+"""How many finished calls of a session, and how large together, are answered again from memory.
+
+Calls that may have changed something are answered from the database however long ago they were.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,7 @@ class RememberedCall:
 
     request_digest: str
     result: CallResult
+    weight: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class LiveSession:
     turnstile: Turnstile = field(default_factory=Turnstile)
     running: dict[str, RunningCall] = field(default_factory=dict)
     remembered: OrderedDict[str, RememberedCall] = field(default_factory=OrderedDict)
+    remembered_bytes: int = 0
     dirty: bool = False
     head_json: str = ""
 
@@ -56,11 +63,28 @@ class LiveSession:
 
     def remember(self, call_id: str, request_digest: str, result: CallResult) -> None:
         """Keep a finished call's answer for a repeated call id, forgetting the oldest."""
-        self.remembered[call_id] = RememberedCall(request_digest, result)
-        while len(self.remembered) > REMEMBERED_CALLS:
-            self.remembered.popitem(last=False)
+        kept = RememberedCall(request_digest, result, _weight(result))
+        self.remembered[call_id] = kept
+        self.remembered_bytes += kept.weight
+        while len(self.remembered) > REMEMBERED_CALLS or self.remembered_bytes > REMEMBERED_BYTES:
+            _, oldest = self.remembered.popitem(last=False)
+            self.remembered_bytes -= oldest.weight
 
     def policy_json(self, now: float, mode: str) -> str:
         """The policy input's `session` part."""
         age = max(0.0, now - self.session.opened_at)
         return f'{self.head_json},"age_s":{age:.3f},{self.facts.policy_part(pending=self.pending_count, mode=mode)}}}'
+
+
+def _weight(result: CallResult) -> int:
+    """About how many bytes a result holds."""
+    weight = len(json.dumps(result.data)) if result.has_data else 0
+    for part in result.content:
+        match part:
+            case Text():
+                weight += len(part.text)
+            case Image() | Audio():
+                weight += len(part.data)
+            case Resource():
+                weight += len(part.text or "") + len(part.blob or b"")
+    return weight
