@@ -1,11 +1,12 @@
 """Runs the `test_` rules of `_test.rego` files, and says which lines of the policies they reached (LIFE-1)."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import regorus
 
-from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.bundle import TEST_SUFFIX, PolicyBundle
 from interlock_gateway.policy.checks.report import TestReport, TestResult
 from interlock_gateway.policy.checks.syntax import RegoFile, parse
 from interlock_gateway.policy.embedded.linking import LinkedModule, link, relocate
@@ -31,7 +32,8 @@ def run_rego_tests(bundle: PolicyBundle) -> TestReport:
         for rule in file.rules
         if rule.name.startswith(TEST_PREFIX)
     )
-    not_covered, covered = _coverage(engine, linked)
+    files = [file for path, source in bundle.modules if isinstance(file := parse(path, source), RegoFile)]
+    not_covered, covered = _coverage(engine, linked, files)
     return TestReport(results, not_covered, covered)
 
 
@@ -43,15 +45,35 @@ def _failure(engine: Any, file: RegoFile, name: str, linked: tuple[LinkedModule,
     return "" if answer == "true" else "is not true"
 
 
-def _coverage(engine: Any, linked: tuple[LinkedModule, ...]) -> tuple[dict[str, tuple[int, ...]], int]:
+def _coverage(
+    engine: Any, linked: tuple[LinkedModule, ...], files: list[RegoFile]
+) -> tuple[dict[str, tuple[int, ...]], int]:
+    """The lines of each file that were not reached, and how many lines were."""
     by_package = {module.package: module for module in linked}
-    missed: dict[str, list[int]] = {}
+    missed: dict[str, set[int]] = {}
     covered = 0
+    reported: set[str] = set()
     for entry in json.loads(engine.get_coverage_report_as_json())["files"]:
         module = by_package[entry["path"]]
-        covered += sum(not module.place(line)[0].endswith("_test.rego") for line in entry["covered"])
+        reported.add(module.package)
+        covered += sum(not _is_test(module.place(line)[0]) for line in entry["covered"])
         for line in entry["not_covered"]:
             file, place = module.place(line)
-            if not file.endswith("_test.rego"):
-                missed.setdefault(file, []).append(place)
-    return {file: tuple(lines) for file, lines in sorted(missed.items())}, covered
+            missed.setdefault(file, set()).add(place)
+    for unreached in files:
+        # The engine says nothing at all about a package of which it evaluated nothing.
+        if unreached.package_name not in reported:
+            missed[unreached.path] = set(_lines(unreached))
+    listed = {file: tuple(sorted(lines)) for file, lines in sorted(missed.items()) if not _is_test(file)}
+    return listed, covered
+
+
+def _lines(file: RegoFile) -> Iterator[int]:
+    for rule in file.rules:
+        yield rule.line
+        for body in rule.node.get("Spec", {}).get("bodies", []):
+            yield from (statement["span"]["line"] for statement in body["query"]["stmts"])
+
+
+def _is_test(file: str) -> bool:
+    return file.endswith(TEST_SUFFIX)
