@@ -49,7 +49,7 @@ class RealBash:
         self._directory = directory
 
     def names(self, script: str) -> set[str]:
-        """The names bash looked for, as it looked for them; a line end in one is given as `_`, so that each is one line."""
+        """The names bash looked for, as it looked for them; a line end in one is given as `_`."""
         reading, writing = os.pipe()
         report = f"() {{ builtin printf '%s\\0' \"${{1//$'\\n'/_}}\" >&{writing}; return 0; }}"
         environment = {

@@ -24,6 +24,7 @@ _BACKTICKS = re.compile(r"`([^`\\]*(?:\\.[^`\\]*)*)`", re.DOTALL)
 _PAIR = re.compile(r"\\(.)", re.DOTALL)
 _ANSI = re.compile(r"([^'\\]*(?:\\.[^'\\]*)*)'", re.DOTALL)
 _PROCESS = re.compile(rf"([<>]){JOINED}\(")
+_OPENING = re.compile(rf"{JOINED}\(")
 _PARAMETER = re.compile(r"[#!]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])")
 _PROMPT_OPERATOR = re.compile(rf"{JOINED}@{JOINED}P")
 _DOLLAR = re.compile(
@@ -175,6 +176,9 @@ class ExpansionReader(ABC):
             return False
         self.reading.bash_only = True
         self.pos = match.end()
+        if _OPENING.match(self.text, self.pos):
+            # Here bash joins the lines of quoted here-documents too, and ends them elsewhere.
+            raise self.error("`((` that may be arithmetic or a subshell")
         self.nested_script(")", "pipe" if match[1] == ">" else None)
         return True
 
