@@ -39,9 +39,17 @@ condition_holds(command, condition) if given_any(command, condition.flags)
 
 condition_holds(command, condition) if {
 	some operand in command.operands
+	one_of(operand, condition.operands)
+}
+
+# An operand is one of those listed, or begins with what stands before a `*`.
+one_of(operand, patterns) if operand in patterns
+
+one_of(operand, patterns) if {
 	is_string(operand)
-	some prefix in condition.operands
-	startswith(operand, prefix)
+	some pattern in patterns
+	endswith(pattern, "*")
+	startswith(operand, trim_suffix(pattern, "*"))
 }
 
 given_any(command, flags) if {

@@ -80,14 +80,18 @@ reading_as(command, condition) if {
 	every flag in command.flags {
 		flag in object.get(condition, "only", command.flags)
 	}
+	every operand in command.operands {
+		one_of(operand, object.get(condition, "operands", ["*"]))
+	}
 	count(command.operands) <= object.get(condition, "most_operands", count(command.operands))
 	every operand in command.operands {
 		not secret_name(operand)
 	}
 }
 
-# An operand that is named like a file with secrets, whether or not the gateway sees such a file.
+# An operand that is named like a file with secrets, whether or not the gateway sees such a file: `.env`, `HEAD:.env`.
 secret_name(operand) if {
-	segments := split(lower(operand), "/")
+	is_string(operand)
+	segments := split(replace(lower(operand), ":", "/"), "/")
 	data.interlock.rules.file.secret(segments[count(segments) - 1], segments)
 }

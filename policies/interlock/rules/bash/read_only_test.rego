@@ -8,6 +8,8 @@ test_bash_read_only_allows_the_listed_commands if {
 		one(["git", "log", "--oneline", "-n", "5"], {"subcommand": "log"}),
 		one(["git", "branch", "-a"], {"subcommand": "branch"}),
 		one(["sort", "-u", "notes.txt"], {}),
+		one(["date", "+%F"], {}),
+		one(["date"], {}),
 		one(["find", ".", "-name", "x"], {}),
 		running({"commands": [command(["grep", "x", "a"]), command(["wc", "-l"])]}),
 		showing("/w/notes.txt"),
@@ -35,6 +37,9 @@ test_bash_read_only_is_silent_for_options_that_do_more if {
 		one(["find", ".", "-delete"], {}),
 		one(["find", ".", "-exec", "ls"], {}),
 		one(["date", "-s", "now"], {}),
+		one(["date", "010100002030"], {}),
+		one(["test", "-v", "x[$(id)]"], {}),
+		one(["printf", "-v", "x[$(id)]", "y"], {}),
 		one(["uniq", "in", "out"], {}),
 		one(["rg", "--pre", "sh", "x"], {}),
 		one(["hostname", "other"], {}),
@@ -96,6 +101,7 @@ test_bash_read_only_needs_to_know_where_a_script_reads if {
 test_bash_read_only_is_silent_for_names_of_secrets if {
 	silent("bash/read_only") with input as one(["cat", ".env"], {})
 	silent("bash/read_only") with input as one(["cat", "keys/ID_RSA"], {})
+	silent("bash/read_only") with input as one(["git", "show", "HEAD:.env"], {"subcommand": "show"})
 }
 
 test_bash_read_only_allows_patterns_for_visible_files if {
