@@ -305,3 +305,14 @@ async def test_workers_end_when_the_gateway_is_killed_even_in_the_middle_of_an_e
     await process.communicate()
     assert len(workers) == 2
     await eventually(lambda: all(gone(worker) for worker in workers))
+
+
+async def test_an_engine_that_is_closed_while_it_is_given_policies_leaves_no_process() -> None:
+    before = descriptors()
+    async with running(answering("first")) as engine:
+        replacing = asyncio.create_task(engine.replace(answering("second")))
+        await asyncio.sleep(0)
+        await engine.close()
+        with pytest.raises(PolicyUnavailableError):
+            await replacing
+    assert descriptors() == before

@@ -28,6 +28,7 @@ class EmbeddedEngine:
         self._pool = WorkerPool(bundle, self._settings)
         self._draining: set[asyncio.Task[None]] = set()
         self._replacing = asyncio.Lock()
+        self._closed = False
 
     @property
     def revision(self) -> str:
@@ -73,6 +74,9 @@ class EmbeddedEngine:
         async with self._replacing:
             pool = WorkerPool(bundle, self._settings)
             await pool.start()
+            if self._closed:
+                await pool.close()
+                raise PolicyUnavailableError("the policy engine was closed")
             old, self._pool = self._pool, pool
         task = asyncio.get_running_loop().create_task(old.drain())
         self._draining.add(task)
@@ -80,6 +84,7 @@ class EmbeddedEngine:
 
     async def close(self) -> None:
         """End every worker; evaluations in flight end in `DecisionError`."""
+        self._closed = True
         await self._pool.close()
         for task in tuple(self._draining):
             task.cancel()

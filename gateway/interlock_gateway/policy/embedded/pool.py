@@ -82,9 +82,9 @@ class WorkerPool:
             await self.close()
             raise
         for outcome in started:
-            if isinstance(outcome, BaseException):
+            if isinstance(outcome, BaseException) or not outcome.ready:
                 await self.close()
-                raise outcome
+                raise outcome if isinstance(outcome, BaseException) else PolicyUnavailableError("a policy worker ended")
             self._workers.append(outcome)
 
     def submit(self, document: bytes) -> asyncio.Future[tuple[Reply, bytes]]:
