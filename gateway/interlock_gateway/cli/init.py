@@ -85,6 +85,7 @@ def _next_steps(directory: Path) -> str:
             f"  interlock check --config {config} --offline",
             f"  interlock toolbox --root {workspace} &",
             f"  interlock serve --config {config} &",
+            "  interlock status --wait 10",
             "  interlock tools",
             "  interlock call read path=README.md",
         )

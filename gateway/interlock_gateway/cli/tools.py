@@ -133,13 +133,9 @@ def approve(
 
 
 def _listed(session: str, address: str) -> ToolList:
-    """What a session sees; one that was opened only to look is closed again."""
+    """What a session sees, or would see: looking opens none."""
     with agent_gateway(address) as gateway:
-        used = gateway.session(session)
-        listed = used.tools()
-        if not session:
-            used.close()
-        return listed
+        return gateway.session(session).tools()
 
 
 def _agree(question: str, *, yes: bool) -> None:

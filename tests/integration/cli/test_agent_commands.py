@@ -28,7 +28,7 @@ def test_one_tool_is_shown_with_the_schema_of_its_input(at: Place) -> None:
     assert at.run("tools", "show", "nothing").exit_code == 1
 
 
-def test_a_session_that_was_opened_to_list_tools_is_closed_again(at: Place) -> None:
+def test_looking_at_the_tools_opens_no_session(at: Place) -> None:
     before = len(at.json("sessions", "--open")["sessions"])
     at.json("tools")
     assert len(at.json("sessions", "--open")["sessions"]) == before

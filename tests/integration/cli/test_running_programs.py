@@ -55,6 +55,25 @@ def test_without_providers_the_tools_that_are_there_are_said_to_be_the_gateways_
     assert "`interlock providers` says why there are no others" in ended.stderr
 
 
+def test_status_waits_for_a_gateway_that_is_still_starting(socket_directory: Path) -> None:
+    env = environment(socket_directory)
+    with (
+        subprocess.Popen(
+            [*INTERLOCK, "status", "--wait", "60"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as waiting,
+        started("serve", env=env, log=socket_directory / "serve.log"),
+    ):
+        output, errors = waiting.communicate(timeout=PATIENCE_S)
+    assert waiting.returncode == 0, errors
+    assert output.startswith("serving:          yes")
+
+
+def test_status_waits_no_longer_than_it_is_told_to(socket_directory: Path) -> None:
+    ended = refused("status", "--wait", "0.2", env=environment(socket_directory))
+    assert ended.returncode == 3
+    assert "no gateway listens" in ended.stderr
+
+
 def test_check_knows_that_a_gateway_is_running_and_what_its_provider_offers(at: Place) -> None:
     checks = at.json("check", "--config", str(at.directory / "interlock.yaml"))["checks"]
     details = {check["what"]: check["detail"] for check in checks}
