@@ -6,10 +6,10 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import grpc
 import grpc.aio
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
 from interlock_gateway.core.session import Principal
-from interlock_gateway.errors import RequestError
+from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.access import check_access
 from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.transport.grpc.errors import STATUS_KEY, as_request_error, status_details
@@ -42,39 +42,38 @@ class Rpc:
 
 def service_handler(service: str, rpcs: dict[str, Rpc], authenticator: Authenticator) -> grpc.GenericRpcHandler:
     """A gRPC handler for `rpcs`, the RPCs of `service` that are served; the others answer UNIMPLEMENTED."""
-    methods = {name: _method(f"/{service}/{name}", rpc, authenticator) for name, rpc in rpcs.items()}
+    methods = {
+        name: _method(_Guard(f"/{service}/{name}", rpc.request, authenticator), rpc) for name, rpc in rpcs.items()
+    }
     return grpc.method_handlers_generic_handler(service, methods)
 
 
-def _method(path: str, rpc: Rpc, authenticator: Authenticator) -> "grpc.RpcMethodHandler[Any, Any]":
-    guard = _Guard(path, authenticator)
+def _method(guard: "_Guard", rpc: Rpc) -> "grpc.RpcMethodHandler[Any, Any]":
+    # Requests come as bytes: who calls is looked at before anything is parsed, and what cannot be parsed is our answer.
     if rpc.unary is not None:
         return grpc.unary_unary_rpc_method_handler(
-            guard.unary(rpc.unary),
-            request_deserializer=rpc.request.FromString,
-            response_serializer=rpc.response.SerializeToString,
+            guard.unary(rpc.unary), response_serializer=rpc.response.SerializeToString
         )
     assert rpc.stream is not None
     return grpc.unary_stream_rpc_method_handler(
-        guard.stream(rpc.stream),
-        request_deserializer=rpc.request.FromString,
-        response_serializer=rpc.response.SerializeToString,
+        guard.stream(rpc.stream), response_serializer=rpc.response.SerializeToString
     )
 
 
 class _Guard:
     """Authentication, access and errors around one RPC."""
 
-    def __init__(self, path: str, authenticator: Authenticator) -> None:
+    def __init__(self, path: str, request: type[Message], authenticator: Authenticator) -> None:
         self._path = path
+        self._request = request
         self._authenticator = authenticator
 
-    def unary(self, handler: UnaryHandler) -> Callable[[Message, Context], Awaitable[Message]]:
+    def unary(self, handler: UnaryHandler) -> Callable[[bytes, Context], Awaitable[Message]]:
         """Stand around a unary handler."""
 
-        async def guarded(request: Message, context: Context) -> Message:
+        async def guarded(raw: bytes, context: Context) -> Message:
             try:
-                return await handler(self._caller(context), request)
+                return await handler(self._caller(context), self._decoded(raw))
             except RequestError as error:
                 await _abort(context, error)
             except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show itself to a client
@@ -82,12 +81,12 @@ class _Guard:
 
         return guarded
 
-    def stream(self, handler: StreamHandler) -> Callable[[Message, Context], AsyncIterator[Message]]:
+    def stream(self, handler: StreamHandler) -> Callable[[bytes, Context], AsyncIterator[Message]]:
         """Stand around a server-streaming handler."""
 
-        async def guarded(request: Message, context: Context) -> AsyncIterator[Message]:
+        async def guarded(raw: bytes, context: Context) -> AsyncIterator[Message]:
             try:
-                async for message in handler(self._caller(context), request):
+                async for message in handler(self._caller(context), self._decoded(raw)):
                     yield message
             except RequestError as error:
                 await _abort(context, error)
@@ -100,6 +99,13 @@ class _Guard:
         principal = self._authenticator.principal(context.invocation_metadata() or ())
         check_access(principal, self._path)
         return Caller(principal, context.time_remaining())
+
+    def _decoded(self, raw: bytes) -> Message:
+        try:
+            return self._request.FromString(raw)
+        except DecodeError:
+            name = self._request.DESCRIPTOR.name
+            raise RequestError(RequestFault.INVALID_FIELD, f"what was sent is not a {name}") from None
 
 
 async def _abort(context: Context, error: RequestError) -> NoReturn:

@@ -9,7 +9,15 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from interlock.v1.error_reason_pb2 import ErrorReason
 
-from interlock_gateway.errors import InterlockError, RequestError, RequestFault
+from interlock_gateway.errors import (
+    AuditUnavailableError,
+    ConfigError,
+    InterlockError,
+    ProviderError,
+    RequestError,
+    RequestFault,
+)
+from interlock_gateway.pipeline.ports import StateError, StateOverloadedError, StateUnavailableError
 
 DOMAIN = "interlock.dev"
 STATUS_KEY = "grpc-status-details-bin"
@@ -49,12 +57,24 @@ STATUS_OF: dict[RequestFault, tuple[grpc.StatusCode, ErrorReason]] = {
 _RETRY_S = {RequestFault.OVERLOADED: 1, RequestFault.DRAINING: 1, RequestFault.STATE_UNAVAILABLE: 1}
 
 
+# What any room may raise, the particular before the general.
+FAULT_OF: tuple[tuple[type[InterlockError], RequestFault], ...] = (
+    (StateOverloadedError, RequestFault.OVERLOADED),
+    (StateUnavailableError, RequestFault.STATE_UNAVAILABLE),
+    (StateError, RequestFault.INTERNAL),
+    (AuditUnavailableError, RequestFault.AUDIT_UNAVAILABLE),
+    (ProviderError, RequestFault.PROVIDER_UNAVAILABLE),
+    (ConfigError, RequestFault.INTERNAL),
+)
+
+
 def as_request_error(error: BaseException) -> RequestError:
     """Any failure as a `RequestError`; what nobody foresaw is logged and says nothing of itself to the client."""
     if isinstance(error, RequestError):
         return error
     if isinstance(error, InterlockError):
-        return RequestError(RequestFault.INTERNAL, error.message)
+        fault = next((fault for kind, fault in FAULT_OF if isinstance(error, kind)), RequestFault.INTERNAL)
+        return RequestError(fault, error.message)
     _log.error("a request failed", exc_info=error)
     return RequestError(RequestFault.INTERNAL, "the gateway failed on this request; its log says why")
 
