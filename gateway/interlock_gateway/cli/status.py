@@ -1,11 +1,12 @@
 """`interlock status`."""
 
 import time
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 from interlock.errors import GatewayUnavailableError
-from interlock.v1 import gateway_status_pb2
+from interlock.v1 import gateway_status_pb2, registry_pb2
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
@@ -16,38 +17,39 @@ from interlock_gateway.cli.screen import Fields, OutputFormat, Screen, Table
 
 app = group("Show how the gateway is doing.", "")
 POLL_S = 0.1
+_REACHED = registry_pb2.PROVIDER_STATE_READY
 
 
 @app.command(epilog=examples("interlock status", "interlock status --wait 10", "interlock status --output json"))
 def status(
     *,
     wait: Annotated[
-        float, typer.Option("--wait", min=0.0, help="Wait until it serves, at most so many seconds.", metavar="SECONDS")
+        float,
+        typer.Option(
+            help="Seconds to wait, at most, until it serves and reaches every provider.", min=0, metavar="SECONDS"
+        ),
     ] = 0.0,
     address: OperatorAddress = "",
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show whether the gateway serves, how its parts are, and what waits. The exit code is 3 when it does not serve."""
-    found = _status(address, time.monotonic() + wait)
+    found = _awaited(address, time.monotonic() + wait)
     state = gateway_status_pb2.ComponentState.DESCRIPTOR
     rows = [(part.name, enum_word(state, part.state), part.message) for part in found.components]
     Screen(output).show(found, Fields(_facts(found)), Table(("part", "state", "message"), rows))
     raise typer.Exit(ExitCode.OK if found.serving else ExitCode.UNREACHABLE)
 
 
-def _status(address: str, until: float) -> gateway_status_pb2.GatewayStatus:
-    """What the gateway says as soon as it serves; what it says, or that it does not answer, when the time is up."""
-    while True:
-        try:
-            with operator(address) as admin:
-                found = admin.status()
-        except (CommandError, GatewayUnavailableError) as error:
-            if time.monotonic() >= until or (isinstance(error, CommandError) and error.code is ExitCode.USAGE):
-                raise
-        else:
-            if found.serving or time.monotonic() >= until:
+def _awaited(address: str, until: float) -> gateway_status_pb2.GatewayStatus:
+    """What the gateway says once all is well, or when the time is up."""
+    while time.monotonic() < until:
+        with suppress(CommandError, GatewayUnavailableError), operator(address) as admin:
+            found = admin.status()
+            if found.serving and all(provider.state == _REACHED for provider in admin.providers()):
                 return found
         time.sleep(POLL_S)
+    with operator(address) as admin:
+        return admin.status()
 
 
 def _facts(found: gateway_status_pb2.GatewayStatus) -> list[tuple[str, Any]]:
