@@ -19,6 +19,8 @@ LAYERS = (
     ROOMS,
     {"operate"},
     {"transport"},
+    {"state_directory"},
+    {"serving"},
     {"app"},
     {"cli", "demo", "__main__"},
 )
@@ -27,7 +29,7 @@ LAYER_OF = {package: depth for depth, layer in enumerate(LAYERS) for package in 
 # What the composition root hands to the pipeline behind a port; the order of events knows none of them.
 BEHIND_PORTS = {"artifacts", "audit", "policy", "results", "state", "telemetry"}
 
-OUTER = {"app", "cli", "demo"}
+OUTER = {"app", "serving", "cli", "demo"}
 # Foreign libraries that only these packages know, so that each can be replaced in one place.
 KNOWN_ONLY_TO = {
     "alembic": {"state"},
@@ -36,7 +38,7 @@ KNOWN_ONLY_TO = {
     "interlock": {"providers", "transport"} | OUTER,
     "jsonschema_rs": {"pipeline"},
     "obstore": {"artifacts"},
-    "prometheus_client": {"telemetry", "transport", "app"},
+    "prometheus_client": {"telemetry", "transport", "app", "serving"},
     "regorus": {"policy"},
     "rich": {"cli", "demo"},
     "sqlalchemy": {"state"},

@@ -10,11 +10,11 @@ os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_client,-event_engine_li
 import typer
 import uvloop
 
-from interlock_gateway.app import Endpoints
 from interlock_gateway.app import serve as run_gateway
 from interlock_gateway.cli.options import ConfigFile, examples, group
 from interlock_gateway.cli.screen import OutputFormat
 from interlock_gateway.config_loader import load_config
+from interlock_gateway.serving import Endpoints
 from interlock_gateway.telemetry.logs import log_to_stderr
 
 app = group("Run the gateway.", "")

@@ -1,24 +1,19 @@
 """The policy in force: loaded, checked, swapped in one step; a bad one is refused, the last good one stays (LIFE-3)."""
 
+import asyncio
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from interlock_gateway.config import PolicyConfig
 from interlock_gateway.core.clock import Clock
+from interlock_gateway.policy import inspection
 from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
+from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.settings import PolicySourceError
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a policy was refused: where, which kind of problem, and a sentence. `line` is 0 when there is none."""
-
-    file: str
-    line: int
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +27,7 @@ class Reload:
 
 
 class PolicyKeeper:
-    """Keeps one engine supplied with the configured policies."""
+    """Keeps one engine supplied with the configured policies. `on_reload` is told what came of each reload."""
 
     def __init__(
         self,
@@ -41,7 +36,7 @@ class PolicyKeeper:
         clock: Clock,
         *,
         bundle: PolicyBundle,
-        check: Callable[[PolicyBundle], tuple[Problem, ...]],
+        on_reload: Callable[[Reload], None],
     ) -> None:
         self.engine = engine
         self.config = config
@@ -49,23 +44,39 @@ class PolicyKeeper:
         self.activated_at = clock.now()
         self.last_reload: Reload | None = None
         self._clock = clock
-        self._check = check
+        self._on_reload = on_reload
+        self._reloading = asyncio.Lock()
 
     async def reload(self, *, check_only: bool = False) -> Reload:
         """Load the configured policies again. The answer says why when they are refused; nothing changes then."""
+        async with self._reloading:
+            bundle, problems = await self._loaded()
+            if bundle is not None and not check_only:
+                problems = await self._activated(bundle)
+            outcome = Reload(not problems, bundle.revision if bundle else "", problems, self._clock.now())
+            if not check_only:
+                self.last_reload = outcome
+                self._on_reload(outcome)
+            return outcome
+
+    async def _loaded(self) -> tuple[PolicyBundle | None, tuple[Problem, ...]]:
+        # Reading and checking policies takes a while; calls are decided by the active ones meanwhile.
+        wanted = self.config
         try:
-            bundle = load_bundle(profile=self.config.profile, overlays=self.config.overlays)
-            problems = self._check(bundle)
-            if not problems and not check_only:
-                await self.engine.replace(bundle)
-                self.bundle = bundle
-                self.activated_at = self._clock.now()
+            return await asyncio.to_thread(load_bundle, profile=wanted.profile, overlays=wanted.overlays), ()
         except PolicySourceError as error:
-            bundle, problems = None, (Problem(error.place, 0, "unreadable", error.problem),)
+            file, colon, line = error.place.rpartition(":")
+            if colon and line.isdecimal():
+                return None, (Problem(file, int(line), "unreadable", error.problem),)
+            return None, (Problem(error.place, 0, "unreadable", error.problem),)
+        except InspectionError as error:
+            return None, (Problem("", 0, "not_checkable", str(error)),)
+
+    async def _activated(self, bundle: PolicyBundle) -> tuple[Problem, ...]:
+        try:
+            await self.engine.replace(bundle)
         except PolicyUnavailableError as error:
-            problems = (Problem("", 0, "not_loadable", str(error)),)
-        revision = bundle.revision if bundle is not None else ""
-        outcome = Reload(not problems, revision, problems, self._clock.now())
-        if not check_only:
-            self.last_reload = outcome
-        return outcome
+            return (Problem("", 0, "not_loadable", str(error)),)
+        self.bundle = bundle
+        self.activated_at = self._clock.now()
+        return ()

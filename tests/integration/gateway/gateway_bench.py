@@ -20,8 +20,9 @@ from interlock.provider import (
     UndoInfo,
     tool,
 )
-from interlock_gateway.app import Gateway, running
+from interlock_gateway.app import running
 from interlock_gateway.config import Config, MetricsConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.serving import Gateway
 
 
 class MovableClock:

@@ -12,8 +12,9 @@ from interlock.admin import Admin
 from interlock.provider import ToolProvider, ToolServer
 from interlock.v1 import provider_pb2, registry_pb2, tool_pb2
 from interlock.v1 import tool_provider_service_pb2 as rpc
-from interlock_gateway.app import Gateway, running
+from interlock_gateway.app import running
 from interlock_gateway.config import ProviderConfig
+from interlock_gateway.serving import Gateway
 from waiting import eventually
 
 

@@ -2,14 +2,16 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gateway_bench import Bench, Ledger, MovableClock, bench, config_in, ledger_tools, provided
 from interlock import CallStatus
 from interlock import Gateway as Client
-from interlock.provider import DryRunResult, tool
-from interlock_gateway.app import Gateway, running
+from interlock.provider import DryRunResult, Tool, tool
+from interlock_gateway.app import running
 from interlock_gateway.config import PendingConfig, PendingMode
+from interlock_gateway.serving import Gateway
 from waiting import eventually
 
 REMINDER = (
@@ -265,7 +267,7 @@ async def test_racing_resolvers_apply_once(at: Bench) -> None:
 async def test_a_definition_that_changed_since_the_preview_is_not_applied(socket_directory: Path) -> None:
     ledger = Ledger()
 
-    def described(text: str) -> list[object]:
+    def described(text: str) -> list[Tool[..., Any]]:
         tools = {made.name: made for made in ledger_tools(ledger)}
         tools["replace_value"].description = text
         return list(tools.values())

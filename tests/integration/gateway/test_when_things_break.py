@@ -12,11 +12,12 @@ from interlock import CallStatus
 from interlock import Gateway as Client
 from interlock.errors import GatewayUnavailableError, RequestError
 from interlock.provider import tool
-from interlock_gateway.app import Gateway, running
+from interlock_gateway.app import running
 from interlock_gateway.config import Config, LimitsConfig, PolicyConfig
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.pipeline.ports import StateUnavailableError
+from interlock_gateway.serving import Gateway
 from waiting import eventually
 
 EVERY_KIND = {
