@@ -18,7 +18,7 @@ from interlock_gateway.errors import (
     RequestFault,
 )
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, StateError
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.push import keep_pushed
 from interlock_gateway.pipeline.run import CallRun
@@ -169,17 +169,24 @@ class _Journaled:
     async def work(self) -> CallResult:
         """Intent, dispatch, outcome."""
         run = self._run
-        try:
-            begun = await self._parts.store.calls.begin_call(self._record(), self._operation())
-        except StateError:
+        # The journal and the audit reach the disk side by side; nothing is sent before both have.
+        begun, recorded = await asyncio.gather(self._begun(), self._intent_recorded())
+        if begun is None:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
         if begun.existing is not None:
             return stored_answer(self._parts, run, begun.existing)
         run.journaled = True
-        if (refusal := await self._intent_recorded()) is not None:
+        if not recorded:
+            refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
             await self._finish(refusal, CallState.FAILED, OperationState.FAILED, None)
             return refusal
         return await self._dispatched()
+
+    async def _begun(self) -> BeginOutcome | None:
+        try:
+            return await self._parts.store.calls.begin_call(self._record(), self._operation())
+        except StateError:
+            return None
 
     async def _dispatched(self) -> CallResult:
         done = await self._send()
@@ -205,12 +212,12 @@ class _Journaled:
         finally:
             run.sending = None
 
-    async def _intent_recorded(self) -> CallResult | None:
+    async def _intent_recorded(self) -> bool:
         try:
             await self._parts.recorder.intend(self._run)
         except AuditUnavailableError:
-            return self._dispatcher.gateway_error(self._run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
-        return None
+            return False
+        return True
 
     async def _finish(
         self, result: CallResult, call: CallState, operation: OperationState, undo: UndoInfo | None
