@@ -17,7 +17,8 @@ async def raw_call(at: Bench, tool: str, raw: bytes, session: str = "s", call_id
         request = pb.CallToolRequest()
         request.call.session_id, request.call.tool, request.call.input = session, tool, raw
         request.call.call_id = call_id
-        return await rpc.GatewayServiceStub(channel).CallTool(request, timeout=10)
+        response: pb.CallToolResponse = await rpc.GatewayServiceStub(channel).CallTool(request, timeout=10)
+        return response
 
 
 @pytest.mark.req("PIPE-1", "PIPE-2")
@@ -142,6 +143,7 @@ async def test_a_change_is_journaled_with_how_to_undo_it(at: Bench) -> None:
     assert result.undo is not None
     assert result.undo.input == {"value": "first"}
     (operation,) = await session.operations()
+    assert operation.undo is not None
     assert (operation.tool, operation.undo.tool) == ("set_value", "set_value")
 
 

@@ -64,7 +64,8 @@ def asked(tool: str, **given: Any) -> ToolInvocation:
 
 async def result_of(call: Any) -> ToolResult:
     *_, last = [event async for event in call]
-    return last.result
+    result: ToolResult = last.result
+    return result
 
 
 @pytest.mark.req("BOX-3")

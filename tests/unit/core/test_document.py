@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from interlock_gateway.core.document import InvalidDocumentError, parse
+from interlock_gateway.core.jsonvalue import JsonValue
 
 TEXT = st.text(st.characters(codec="utf-8"))
 VALUES = st.recursive(
@@ -39,8 +40,8 @@ def test_cutting_a_field_leaves_every_other_byte(value: dict[str, object], data:
 
 
 @given(OBJECTS, OBJECTS)
-def test_setting_fields_replaces_or_adds_them(value: dict[str, object], more: dict[str, object]) -> None:
-    document = parse(json.dumps(value).encode(), max_depth=64).with_fields(more)  # type: ignore[arg-type]
+def test_setting_fields_replaces_or_adds_them(value: dict[str, JsonValue], more: dict[str, JsonValue]) -> None:
+    document = parse(json.dumps(value).encode(), max_depth=64).with_fields(more)
     assert json.loads(document.raw) == {**value, **more} == document.value
 
 

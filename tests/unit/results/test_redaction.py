@@ -252,8 +252,8 @@ def test_more_than_can_be_judged_is_not_shown_at_all() -> None:
     flood = "token: a1b2c3d4 " * (MAX_MATCHES + 1)
     redacted = REDACTOR.redact_text(flood)
     assert (redacted.text, redacted.counts) == ("[redacted:too-many]", {"too-many": 1})
-    value: JsonValue = [{"password": "hunter2"}] * MAX_MATCHES + [{"note": "harmless"}]
-    last = REDACTOR.redact_value(value).value
+    value: list[JsonValue] = [{"password": "hunter2"} for _ in range(MAX_MATCHES)]
+    last = REDACTOR.redact_value([*value, {"note": "harmless"}]).value
     assert isinstance(last, list)
     assert last[-1] == {"[redacted:too-many]": "[redacted:too-many]"}
 

@@ -36,7 +36,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
     """Every value that a field of the type `hint` may have, so that a new field is tried as soon as it is there."""
     if hint == JsonValue or hint in SCALARS:
         return SCALARS.get(hint, JSON)
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         return st.builds(hint, **{field.name: values_of(field.type) for field in fields(hint)})
     if isinstance(hint, type) and issubclass(hint, Enum):
         return st.sampled_from(hint)

@@ -95,7 +95,11 @@ async def test_one_function_that_fails_does_not_hurt_the_others_of_its_batch(wat
         link.change(ADD, name="twice")
 
     await watched.hold()
-    futures = [watched.add("before"), watched.lane.submit(add_and_fail), watched.lane.submit(add_twice)]
+    futures: list[asyncio.Future[Any]] = [
+        watched.add("before"),
+        watched.lane.submit(add_and_fail),
+        watched.lane.submit(add_twice),
+    ]
     futures.append(watched.add("after"))
     watched.open()
 

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -93,7 +94,7 @@ def swapping(root: Path, outside: Path) -> Iterator[None]:
 @pytest.mark.req("BOX-12", "SEC-3")
 async def test_no_tool_gets_out_while_directories_and_links_are_swapped(local_box: Box, tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
-    calls = [
+    calls: list[tuple[str, dict[str, Any]]] = [
         ("read", {"path": "d/secret.txt"}),
         ("read", {"path": "f"}),
         ("write", {"path": "d/new.txt", "content": "mine"}),

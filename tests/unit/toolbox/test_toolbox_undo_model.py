@@ -101,12 +101,21 @@ async def test_what_has_changed_since_is_left_alone(local_box: Box, interfere: s
     local_box.workplace.put("a", b"one")
     result = await local_box.result("write", path="a", content="two")
     path = Path(local_box.workplace.root, "a")
+
+    def replace_by_link() -> None:
+        path.rename(path.with_name("b"))
+        path.symlink_to("b")
+
+    def replace_by_directory() -> None:
+        path.unlink()
+        path.mkdir()
+
     changes: dict[str, Callable[[], object]] = {
         "change": lambda: path.write_bytes(b"two "),
         "remove": path.unlink,
         "mode": lambda: path.chmod(0o600),
-        "replace_by_link": lambda: (path.rename(path.with_name("b")), path.symlink_to("b")),
-        "replace_by_directory": lambda: (path.unlink(), path.mkdir()),
+        "replace_by_link": replace_by_link,
+        "replace_by_directory": replace_by_directory,
     }
     changes[interfere]()
     before = local_box.tree()
