@@ -1,9 +1,11 @@
 """`serve` and `toolbox` as programs: what they say, how they refuse to start, how they end."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,16 @@ def test_a_gateway_does_not_start_where_others_could_reach_it_unless_that_is_sai
     assert not (socket_directory / "lock").exists()
 
 
+def test_the_toolbox_listens_in_the_state_directory_of_the_configuration(socket_directory: Path) -> None:
+    (socket_directory / "work").mkdir()
+    (socket_directory / "c.yaml").write_text("state: {dir: there}\n", encoding="utf-8")
+    env = environment(socket_directory, INTERLOCK_CONFIG=str(socket_directory / "c.yaml"))
+    del env["INTERLOCK__STATE__DIR"]
+    with started("toolbox", "--root", str(socket_directory / "work"), "--state", str(socket_directory / "undo"),
+                 env=env, log=socket_directory / "log") as toolbox:  # fmt: skip
+        assert f"unix:{socket_directory}/there/toolbox.sock" in toolbox.ready
+
+
 def test_a_toolbox_whose_root_is_no_directory_is_refused(socket_directory: Path) -> None:
     ended = refused("toolbox", "--root", str(socket_directory / "none"), env=environment(socket_directory))
     assert ended.returncode == 2
@@ -96,14 +108,25 @@ def test_a_toolbox_whose_root_is_no_directory_is_refused(socket_directory: Path)
     assert "Traceback" not in ended.stderr
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let what a test starts be interrupted: shells start what runs in their background with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_receipts_are_followed_as_they_are_written_until_interrupted(at: Place) -> None:
     env = environment(at.directory / "state")
     arguments = [*INTERLOCK, "audit", "tail", "--lines", "1", "--follow", "--output", "json"]
     at.json("call", "read", "path=README.md", "--call-id", "before")
-    with subprocess.Popen(
-        arguments, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as following:
+    with (
+        subprocess.Popen(arguments, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as following,
+        contextlib.ExitStack() as cleaning,
+    ):
         assert following.stdout is not None
+        cleaning.callback(following.kill)
         assert json.loads(following.stdout.readline())["call_id"] == "before"
         at.json("call", "read", "path=README.md", "--call-id", "after")
         assert json.loads(following.stdout.readline())["call_id"] == "after"
