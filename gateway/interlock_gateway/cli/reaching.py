@@ -1,7 +1,7 @@
 """Reaching the gateway: as an agent, or as an operator."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,14 +20,14 @@ DEFAULT_TIMEOUT_S = 60.0
 @contextmanager
 def agent_gateway(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncGateway]:
     """The gateway as agents reach it. Raises `CommandError` when nothing listens on its socket."""
-    with _gateway(address or _configured(_agent_address), timeout) as gateway:
+    with _gateway(address or _agent_address(configured()), timeout) as gateway:
         yield gateway
 
 
 @contextmanager
 def operator(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncAdmin]:
     """The gateway as operators reach it. Raises `CommandError` when nothing listens on its socket."""
-    with _gateway(address or _configured(_operator_address), timeout) as gateway:
+    with _gateway(address or _operator_address(configured()), timeout) as gateway:
         yield SyncAdmin(gateway)
 
 
@@ -40,9 +40,10 @@ def _gateway(address: str, timeout: float) -> Iterator[SyncGateway]:
         yield gateway
 
 
-def _configured(find: Callable[[Config], str]) -> str:
+def configured() -> Config:
+    """The configuration that the environment names, for commands that take none themselves."""
     file = os.environ.get(CONFIG_VARIABLE)
-    return find(load_config(Path(file) if file else None, os.environ))
+    return load_config(Path(file) if file else None, os.environ)
 
 
 def _agent_address(config: Config) -> str:

@@ -14,7 +14,7 @@ from interlock.toolbox.server import KEEP_DAYS, default_state_dir
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
 from interlock_gateway.cli.options import examples, group
-from interlock_gateway.config_loader import load_config
+from interlock_gateway.cli.reaching import configured
 
 app = group("Serve the tools that ship with Interlock.", "")
 TOOLBOX_ADDRESS = "unix:{state}/toolbox.sock"
@@ -53,7 +53,7 @@ def toolbox(
 
     It is a process of its own: the gateway reaches it as a provider and never touches files itself.
     """
-    address = load_config(None, os.environ).at_state(listen)
+    address = configured().at_state(listen)
     _make_room(address)
     try:
         operations = local_operations(root, state or default_state_dir(os.environ), keep_environment=keep_env or ())
