@@ -45,6 +45,7 @@ from interlock_gateway.serving import OVERHEAD_BYTES, Endpoints, Gateway, Rooms
 from interlock_gateway.sessions.book import SessionBook
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.state_directory import state_directory
+from interlock_gateway.telemetry.exposition import exposed
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.transport.grpc.server import Health
 
@@ -79,7 +80,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         gateway = Gateway(config, rooms, health, clock, replica)
         stack.push_async_callback(rooms.parts.sessions.flush)
         stack.push_async_callback(gateway.drain)
-        await gateway.listen()
+        await gateway.listen(await stack.enter_async_context(exposed(config.metrics.listen, rooms.metrics.registry)))
         keeper = asyncio.create_task(gateway.keep_house())
         stack.push_async_callback(_cancelled(keeper))
         for spec in config.providers:
@@ -128,9 +129,13 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         observer=metrics,
         tasks=TaskKeeper(),
     )
+    pipeline = CallPipeline(parts)
+    metrics.pending_changed(await store.pending.count_every_pending(clock.now()))
     metrics.watch_audit(audit)
+    metrics.watch_calls(lambda: pipeline.in_flight)
+    metrics.watch_providers(directory.connected)
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)
-    return Rooms(parts, CallPipeline(parts), engine, store, artifacts, audit, metrics, directory, policy)
+    return Rooms(parts, pipeline, engine, store, artifacts, audit, metrics, directory, policy)
 
 
 async def _policy(

@@ -29,7 +29,7 @@ class RequestFault(StrEnum):
 
     INVALID_FIELD = "invalid_field"
     INVALID_PATTERN = "invalid_pattern"
-    INVALID_PAGE_TOKEN = "invalid_page_token"
+    INVALID_PAGE_TOKEN = "invalid_page_token"  # noqa: S105 - the name of a fault
     UNAUTHENTICATED = "unauthenticated"
     ROLE_MISSING = "role_missing"
     NOT_YOUR_SESSION = "not_your_session"

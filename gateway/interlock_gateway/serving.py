@@ -6,13 +6,10 @@ import logging
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from prometheus_client.exposition import start_http_server
-
 from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.config import Config
 from interlock_gateway.core.clock import Clock
-from interlock_gateway.errors import ConfigError
 from interlock_gateway.identity.authenticate import Authenticator, TokenAuthenticator, agent_socket, operator_socket
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
@@ -27,9 +24,9 @@ from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.transport.grpc.admin_service import AdminParts, AdminRpcs
 from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
-from interlock_gateway.transport.grpc.endpoint import service_handler
+from interlock_gateway.transport.grpc.endpoint import OpenRpcs, service_handler
 from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
-from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, GATEWAY_SERVICE, GrpcListener, Health
+from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, GATEWAY_SERVICE, GrpcListener, Health, stop_all
 
 OVERHEAD_BYTES = 1024 * 1024
 """What a request may hold besides the input of its call."""
@@ -74,6 +71,7 @@ class Gateway:
         self._replica = replica
         self._started_at = clock.now()
         self._listeners: list[GrpcListener] = []
+        self._open_rpcs = OpenRpcs()
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
 
     def state(self) -> GatewayState:
@@ -92,7 +90,7 @@ class Gateway:
             components=self._components(),
             sessions=len(book),
             calls_in_flight=rooms.pipeline.in_flight,
-            pending_actions=book.pending_in_memory(),
+            pending_actions=rooms.metrics.pending_actions,
             audit_backlog=rooms.audit.backlog,
             audit_lost=stats.dropped,
         )
@@ -113,13 +111,13 @@ class Gateway:
         """Take no new calls, and let those in flight end."""
         self.rooms.pipeline.draining = True
         await self._health.set(serving=False)
-        await asyncio.gather(*(listener.stop(self.config.server.drain_s) for listener in self._listeners))
+        await stop_all(self._listeners, self._open_rpcs, self.config.server.drain_s)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.server.drain_s):
                 await self.rooms.parts.tasks.drain()
 
-    async def listen(self) -> None:
-        """Bind every address and serve. Raises `ConfigError` for an address that cannot be had."""
+    async def listen(self, metrics: str) -> None:
+        """Bind every address and serve; `metrics` is where metrics are. Raises `ConfigError` for an address in use."""
         server = self.config.server
         sockets, tcp = _split(server.listen)
         identity = self.config.identity
@@ -130,7 +128,6 @@ class Gateway:
         operators = self._listener(server.operator_listen, operator_socket(identity), 0o600, admin=True)
         for listener in self._listeners:
             await listener.start()
-        metrics = self._serve_metrics()
         engine = self.rooms.engine
         self.endpoints = Endpoints(tuple(agents), tuple(operators), metrics, engine.revision, engine.profile)
 
@@ -140,9 +137,11 @@ class Gateway:
             await self._health.set(serving=self._fit_to_serve())
             try:
                 await self.rooms.parts.sessions.flush()
-                await self.rooms.parts.sessions.expire()
+                self.rooms.metrics.pending_changed(-await self.rooms.parts.sessions.expire())
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})
+            except Exception:  # noqa: BLE001 - who stopped here would leave health saying what was true once
+                _log.exception("housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_S)
 
     def _fit_to_serve(self) -> bool:
@@ -164,10 +163,10 @@ class Gateway:
         rooms = self.rooms
         agent_rpcs = GatewayRpcs(rooms.parts, rooms.pipeline).rpcs()
         agent_rpcs |= ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs()
-        handlers = [(GATEWAY_SERVICE, service_handler(GATEWAY_SERVICE, agent_rpcs, authenticator))]
+        handlers = [(GATEWAY_SERVICE, service_handler(GATEWAY_SERVICE, agent_rpcs, authenticator, self._open_rpcs))]
         if admin:
             rpcs = AdminRpcs(self._admin_parts()).rpcs()
-            handlers.append((ADMIN_SERVICE, service_handler(ADMIN_SERVICE, rpcs, authenticator)))
+            handlers.append((ADMIN_SERVICE, service_handler(ADMIN_SERVICE, rpcs, authenticator, self._open_rpcs)))
         listener = GrpcListener(handlers, self._health, self.config.limits.max_input_bytes + OVERHEAD_BYTES)
         self._listeners.append(listener)
         return [listener.listen(self.config.at_state(address), mode) for address in addresses]
@@ -184,17 +183,6 @@ class Gateway:
             policy=rooms.policy,
             state=self.state,
         )
-
-    def _serve_metrics(self) -> str:
-        listen = self.config.metrics.listen
-        if not listen:
-            return ""
-        host, _, port = listen.rpartition(":")
-        try:
-            server, _ = start_http_server(int(port), host, registry=self.rooms.metrics.registry)
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot serve metrics on {listen}: {error}") from None
-        return f"{host}:{server.server_port}"
 
 
 def _split(addresses: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

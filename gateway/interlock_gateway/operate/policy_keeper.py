@@ -1,19 +1,19 @@
 """The policy in force: loaded, checked, swapped in one step; a bad one is refused, the last good one stays (LIFE-3)."""
 
 import asyncio
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from interlock_gateway.config import PolicyConfig
 from interlock_gateway.core.clock import Clock
-from interlock_gateway.policy import inspection
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
-from interlock_gateway.policy.inspection import InspectionError
+from interlock_gateway.policy.inspection import InspectionError, run_rego_tests
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.settings import PolicySourceError
+
+_OWN = "/custom/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,10 @@ class PolicyKeeper:
         self._reloading = asyncio.Lock()
 
     async def reload(self, *, check_only: bool = False) -> Reload:
-        """Load the configured policies again. The answer says why when they are refused; nothing changes then."""
+        """Load the configured policies again; those that are to take over are checked, and pass their own tests, first.
+
+        The answer says why when they are refused; nothing changes then.
+        """
         async with self._reloading:
             bundle, problems = await self._loaded()
             if bundle is not None and not check_only:
@@ -63,7 +66,8 @@ class PolicyKeeper:
         # Reading and checking policies takes a while; calls are decided by the active ones meanwhile.
         wanted = self.config
         try:
-            return await asyncio.to_thread(load_bundle, profile=wanted.profile, overlays=wanted.overlays), ()
+            bundle = await asyncio.to_thread(load_bundle, profile=wanted.profile, overlays=wanted.overlays)
+            failures = await asyncio.to_thread(_failed_tests, bundle)
         except PolicySourceError as error:
             file, colon, line = error.place.rpartition(":")
             if colon and line.isdecimal():
@@ -71,6 +75,7 @@ class PolicyKeeper:
             return None, (Problem(error.place, 0, "unreadable", error.problem),)
         except InspectionError as error:
             return None, (Problem("", 0, "not_checkable", str(error)),)
+        return (None, failures) if failures else (bundle, ())
 
     async def _activated(self, bundle: PolicyBundle) -> tuple[Problem, ...]:
         try:
@@ -80,3 +85,11 @@ class PolicyKeeper:
         self.bundle = bundle
         self.activated_at = self._clock.now()
         return ()
+
+
+def _failed_tests(bundle: PolicyBundle) -> tuple[Problem, ...]:
+    """The operator's own tests that fail. Those of the shipped rules assume the shipped settings, and stay out."""
+    if not any(_OWN in file for file, _ in bundle.tests):
+        return ()
+    failed = (result for result in run_rego_tests(bundle).results if not result.passed and _OWN in result.file)
+    return tuple(Problem(found.file, found.line, "test_failed", f"{found.name}: {found.message}") for found in failed)

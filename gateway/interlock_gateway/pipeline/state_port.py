@@ -212,6 +212,10 @@ class PendingStore(Protocol):
         """How many are pending."""
         ...
 
+    async def count_every_pending(self, now: float) -> int:
+        """How many are pending in all sessions together."""
+        ...
+
     async def unknown_pending(self, session_id: str) -> tuple[PendingAction, ...]:
         """Those of which nobody knows whether they were applied, latest first (PREV-14)."""
         ...

@@ -64,6 +64,10 @@ class Directory:
         """Every connection, by name."""
         return tuple(self._connections[name] for name in sorted(self._connections))
 
+    def connected(self) -> dict[str, bool]:
+        """Which providers can be called now, by name."""
+        return {name: found.connected_since is not None for name, found in self._connections.items()}
+
     def add_built_in(self, provider: Provider) -> None:
         """A provider inside the gateway itself."""
         self._built_in[provider.name] = provider

@@ -121,8 +121,8 @@ class SessionBook:
         live.pending_count = await self._store.pending.count_pending(session_id, self._clock.now())
         live.unknown_count = len(await self._store.pending.unknown_pending(session_id))
 
-    async def expire(self) -> None:
-        """End the pending actions that nobody resolved in time (PREV-13)."""
+    async def expire(self) -> int:
+        """End the pending actions that nobody resolved in time (PREV-13); how many there were."""
         expired = await self._store.pending.expire_pending(self._clock.now())
         for session_id in {action.session_id for action in expired}:
             live = self._live.get(session_id)
@@ -130,10 +130,7 @@ class SessionBook:
                 await self.recount_pending(live)
                 live.facts.previews["expired"] += sum(action.session_id == session_id for action in expired)
                 self.touch(live)
-
-    def pending_in_memory(self) -> int:
-        """How many actions are pending in the sessions that are in memory."""
-        return sum(live.pending_count for live in self._live.values())
+        return len(expired)
 
     def __len__(self) -> int:
         return len(self._live)

@@ -67,6 +67,9 @@ GET = Statement(select(*_COLUMNS).where(_IS_IT))
 LIST = Statement(select(*_COLUMNS).where(_IN_SESSION, _LIVE).order_by(pending_actions.c.sequence.desc()))
 TOP = Statement(select(*_COLUMNS).where(_IN_SESSION, _LIVE).order_by(pending_actions.c.sequence.desc()).limit(1))
 COUNT = Statement(select(func.count()).select_from(pending_actions).where(_IN_SESSION, _LIVE))
+COUNT_EVERY = Statement(
+    select(func.count()).select_from(pending_actions).where(IS_PENDING, pending_actions.c.expires_at > bindparam("now"))
+)
 LIST_UNKNOWN = Statement(
     select(*_COLUMNS)
     .where(_IN_SESSION, pending_actions.c.state == PendingState.OUTCOME_UNKNOWN.value)

@@ -41,6 +41,11 @@ class PendingActions:
         rows = await self._reader.submit(lambda link: link.rows(sql.COUNT, session=session_id, now=now))
         return int(rows[0][0])
 
+    async def count_every_pending(self, now: float) -> int:
+        """How many are pending in all sessions together."""
+        rows = await self._reader.submit(lambda link: link.rows(sql.COUNT_EVERY, now=now))
+        return int(rows[0][0])
+
     async def unknown_pending(self, session_id: str) -> tuple[PendingAction, ...]:
         """Those of which nobody knows whether they were applied, latest first (PREV-14)."""
         return await self._reader.submit(lambda link: _actions(link.rows(sql.LIST_UNKNOWN, session=session_id)))

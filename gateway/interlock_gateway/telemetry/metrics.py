@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -59,7 +59,8 @@ class Metrics:
         self._not_stored = Counter(
             "interlock_artifact_failures", "Results too large to return that could not be stored.", registry=registry
         )
-        self._pending = Gauge("interlock_pending_actions", "Previewed changes that wait.", registry=registry)
+        self.pending_actions = 0
+        self.watch("interlock_pending_actions", "Previewed changes that wait.", lambda: {(): self.pending_actions})
         self._policy = Info("interlock_policy", "The active policy.", registry=registry)
         self._reloads = Counter("interlock_policy_reloads", "Policy reloads.", ("outcome",), registry=registry)
         self._call_counter = lru_cache(maxsize=4096)(self._calls.labels)
@@ -108,7 +109,7 @@ class Metrics:
 
     def pending_changed(self, change: int) -> None:
         """There are `change` more pending actions than before."""
-        self._pending.inc(change)
+        self.pending_actions += change
 
     def policy_active(self, *, revision: str, profile: str, engine: str) -> None:
         """Say which policy decides."""
@@ -117,6 +118,15 @@ class Metrics:
     def policy_reloaded(self, *, accepted: bool) -> None:
         """Count a reload."""
         self._reloads.labels("accepted" if accepted else "refused").inc()
+
+    def watch_providers(self, connected: Callable[[], dict[str, bool]]) -> None:
+        """Show which providers can be called."""
+        text = "Whether a provider can be called."
+        self.watch("interlock_provider_up", text, lambda: _by_name(connected()), "provider")
+
+    def watch_calls(self, in_flight: Callable[[], int]) -> None:
+        """Show how many calls are under way."""
+        self.watch("interlock_calls_in_flight", "Calls under way.", lambda: {(): in_flight()})
 
     def watch(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
         """Add a gauge that is read when it is scraped: a value for each tuple of label values."""
@@ -139,6 +149,10 @@ class Metrics:
             return "other"
         self._rules.add(rule)
         return rule
+
+
+def _by_name(values: dict[str, bool]) -> dict[tuple[str, ...], float]:
+    return {(name,): float(value) for name, value in values.items()}
 
 
 class _Watched(Collector):

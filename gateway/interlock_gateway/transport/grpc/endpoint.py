@@ -1,5 +1,6 @@
 """What stands around every RPC: who calls, whether they may, and one way for errors to leave (STYLE: thin handlers)."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, TypeVar
@@ -40,10 +41,35 @@ class Rpc:
     stream: StreamHandler | None = None
 
 
-def service_handler(service: str, rpcs: dict[str, Rpc], authenticator: Authenticator) -> grpc.GenericRpcHandler:
+class OpenRpcs:
+    """How many RPCs are being answered, so that a drain knows when it is over."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._none = asyncio.Event()
+        self._none.set()
+
+    async def none(self) -> None:
+        """Return when none is."""
+        await self._none.wait()
+
+    def __enter__(self) -> None:
+        self._count += 1
+        self._none.clear()
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+        if not self._count:
+            self._none.set()
+
+
+def service_handler(
+    service: str, rpcs: dict[str, Rpc], authenticator: Authenticator, open_rpcs: OpenRpcs
+) -> grpc.GenericRpcHandler:
     """A gRPC handler for `rpcs`, the RPCs of `service` that are served; the others answer UNIMPLEMENTED."""
     methods = {
-        name: _method(_Guard(f"/{service}/{name}", rpc.request, authenticator), rpc) for name, rpc in rpcs.items()
+        name: _method(_Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs), rpc)
+        for name, rpc in rpcs.items()
     }
     return grpc.method_handlers_generic_handler(service, methods)
 
@@ -63,21 +89,23 @@ def _method(guard: "_Guard", rpc: Rpc) -> "grpc.RpcMethodHandler[Any, Any]":
 class _Guard:
     """Authentication, access and errors around one RPC."""
 
-    def __init__(self, path: str, request: type[Message], authenticator: Authenticator) -> None:
+    def __init__(self, path: str, request: type[Message], authenticator: Authenticator, open_rpcs: OpenRpcs) -> None:
         self._path = path
         self._request = request
         self._authenticator = authenticator
+        self._open = open_rpcs
 
     def unary(self, handler: UnaryHandler) -> Callable[[bytes, Context], Awaitable[Message]]:
         """Stand around a unary handler."""
 
         async def guarded(raw: bytes, context: Context) -> Message:
-            try:
-                return await handler(self._caller(context), self._decoded(raw))
-            except RequestError as error:
-                await _abort(context, error)
-            except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show itself to a client
-                await _abort(context, as_request_error(error))
+            with self._open:
+                try:
+                    return await handler(self._caller(context), self._decoded(raw))
+                except RequestError as error:
+                    await _abort(context, error)
+                except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
+                    await _abort(context, as_request_error(error))
 
         return guarded
 
@@ -85,13 +113,14 @@ class _Guard:
         """Stand around a server-streaming handler."""
 
         async def guarded(raw: bytes, context: Context) -> AsyncIterator[Message]:
-            try:
-                async for message in handler(self._caller(context), self._decoded(raw)):
-                    yield message
-            except RequestError as error:
-                await _abort(context, error)
-            except Exception as error:  # noqa: BLE001 - as above
-                await _abort(context, as_request_error(error))
+            with self._open:
+                try:
+                    async for message in handler(self._caller(context), self._decoded(raw)):
+                        yield message
+                except RequestError as error:
+                    await _abort(context, error)
+                except Exception as error:  # noqa: BLE001 - as above
+                    await _abort(context, as_request_error(error))
 
         return guarded
 

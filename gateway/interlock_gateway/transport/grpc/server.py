@@ -1,7 +1,8 @@
 """The gRPC servers: one for each kind of credential, so that an agent's socket does not even have the admin service."""
 
+import asyncio
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from grpc_reflection.v1alpha import reflection
 
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.transport.grpc.binding import refuse_taken
+from interlock_gateway.transport.grpc.endpoint import OpenRpcs
 
 GATEWAY_SERVICE = "interlock.v1.GatewayService"
 ADMIN_SERVICE = "interlock.v1.AdminService"
+LAST_WORDS_S = 0.1
+"""How long an answer that was given may take to leave."""
 _SERVICES = ("", GATEWAY_SERVICE, ADMIN_SERVICE)
 
 
@@ -79,6 +83,21 @@ class GrpcListener:
     async def stop(self, grace_s: float) -> None:
         """Take no new calls; give those in flight `grace_s` seconds."""
         await self._server.stop(grace_s)
+
+
+async def stop_all(listeners: Sequence[GrpcListener], open_rpcs: OpenRpcs, grace_s: float) -> None:
+    """Stop `listeners`: at once for new RPCs, and for those under way when they have ended, in `grace_s` at most.
+
+    Watches of health and reflection have no end of their own, and are not waited for.
+    """
+    stopping = asyncio.gather(*(listener.stop(grace_s) for listener in listeners))
+    ended = asyncio.create_task(open_rpcs.none())
+    try:
+        await asyncio.wait((stopping, ended), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        ended.cancel()
+    await asyncio.gather(*(listener.stop(LAST_WORDS_S) for listener in listeners))
+    await stopping
 
 
 @contextmanager
