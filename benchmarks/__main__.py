@@ -1,7 +1,8 @@
 """`make bench`: a direct call, a bare grpc.aio proxy and the gateway with everything on, in one run (PERF-1, 2, 4, 6).
 
 The serving process has one processor to itself; the load, the tool and the policy workers share the other. Runs are
-interleaved, because the machine's speed drifts: trust the ratios. Takes about two minutes. Needs Go for the load generator.
+interleaved, because the machine's speed drifts: trust the ratios. Takes about two minutes, and Go for the load
+generator.
 """
 
 import argparse
@@ -92,7 +93,7 @@ def _measure(directory: Path, rounds: int, seconds: float) -> dict[str, object]:
             for worker in workers:
                 processes.move(worker, processes.LOAD_CPU)
             idle = processes.resident_mib([gateway.pid, *workers])
-            figures = _rounds(load, directory, proxy.pid, gateway.pid, rounds, seconds)
+            figures = _rounds(load, directory, proxy=proxy.pid, gateway=gateway.pid, rounds=rounds, seconds=seconds)
     return {
         "machine": {"processor": _processor(), "python": platform.python_version(), "grpcio": version("grpcio")},
         "rounds": rounds,
@@ -115,7 +116,7 @@ def _config(directory: Path) -> dict[str, object]:
     }
 
 
-def _rounds(load: Path, directory: Path, proxy: int, gateway: int, rounds: int, seconds: float) -> list[Figure]:
+def _rounds(load: Path, directory: Path, *, proxy: int, gateway: int, rounds: int, seconds: float) -> list[Figure]:
     figures = []
     for size in SIZES:
         for concurrency in CONCURRENCY:

@@ -6,7 +6,6 @@ import statistics
 import time
 
 import regorus
-
 from interlock_gateway.policy.bundle import DECISION_RULE
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.linking import link

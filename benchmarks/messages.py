@@ -1,4 +1,4 @@
-"""The messages that are sent: an echo tool that reads, one that changes, and calls of both with inputs of given sizes."""
+"""The messages that are sent: an echo tool that reads, one that changes, and calls of both in given sizes."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,5 @@
 """The bare hop to compare with: a grpc.aio server that passes one method through, unary, and does nothing else."""
 
-import asyncio
 import os
 import sys
 

@@ -41,7 +41,8 @@ async def test_an_overlay_may_import_rego_v1_and_make_a_decision_stricter(socket
     custom.mkdir(parents=True)
     (custom / "quiet.rego").write_text(
         "# METADATA\n# title: Nobody says hush\npackage interlock.custom\n\nimport rego.v1\n\n"
-        'findings contains {"verdict": "deny", "code": "hush", "message": "not that word", "rule": "custom/quiet"} if {\n'
+        'findings contains {"verdict": "deny", "code": "hush", '
+        '"message": "not that word", "rule": "custom/quiet"} if {\n'
         '\tinput.call.input.text == "hush"\n}\n'
     )
     async with bench(socket_directory, policy=PolicyConfig(overlays=(custom.parent,))) as at:
