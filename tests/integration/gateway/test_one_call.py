@@ -8,8 +8,11 @@ import pytest
 from gateway_bench import Bench, Ledger, bench
 from interlock import CallStatus, Verdict
 from interlock.errors import InvalidRequestError
+from interlock.provider import ToolResult, UndoInfo, tool
 from interlock.v1 import gateway_service_pb2 as pb
 from interlock.v1 import gateway_service_pb2_grpc as rpc
+from interlock.v1.tool_pb2 import ListedTool
+from interlock.v1.undo_pb2 import UNDO_METHOD_MANUAL, UNDO_METHOD_TOOL
 
 
 async def raw_call(at: Bench, tool: str, raw: bytes, session: str = "s", call_id: str = "") -> pb.CallToolResponse:
@@ -19,6 +22,12 @@ async def raw_call(at: Bench, tool: str, raw: bytes, session: str = "s", call_id
         request.call.call_id = call_id
         response: pb.CallToolResponse = await rpc.GatewayServiceStub(channel).CallTool(request, timeout=10)
         return response
+
+
+async def listed(at: Bench) -> dict[str, ListedTool]:
+    async with grpc.aio.insecure_channel(at.gateway.endpoints.agents[0]) as channel:
+        response = await rpc.GatewayServiceStub(channel).ListTools(pb.ListToolsRequest(session_id="s"), timeout=10)
+        return {found.definition.name: found for found in response.tools}
 
 
 @pytest.mark.req("PIPE-1", "PIPE-2")
@@ -145,6 +154,35 @@ async def test_a_change_is_journaled_with_how_to_undo_it(at: Bench) -> None:
     (operation,) = await session.operations()
     assert operation.undo is not None
     assert (operation.tool, operation.undo.tool) == ("set_value", "set_value")
+
+
+@pytest.mark.req("UNDO-5")
+async def test_a_definition_foretells_the_undo_and_the_journal_holds_what_the_result_said(
+    socket_directory: Path,
+) -> None:
+    @tool(destructive=False, reversible=True, undo_tool="foretold")
+    def change() -> ToolResult:
+        """Change, and be undone in another way than foretold."""
+        return ToolResult(content="changed", undo=UndoInfo(tool="really", input={"back": "to first"}))
+
+    @tool(destructive=False, reversible=True, undo_method="manual")
+    def change_by_hand() -> ToolResult:
+        """Change what only a person can take back."""
+        return ToolResult(content="changed", undo=UndoInfo(manual_guide="Turn it back."))
+
+    async with bench(socket_directory, tools=lambda _: [change, change_by_hand]) as at:
+        foretold = {name: found.definition.capability for name, found in (await listed(at)).items()}
+        assert (foretold["change"].undo_method, foretold["change"].undo_tool) == (UNDO_METHOD_TOOL, "foretold")
+        by_hand = foretold["change_by_hand"]
+        assert (by_hand.undo_method, by_hand.undo_tool) == (UNDO_METHOD_MANUAL, "")
+        session = at.agent.session("s")
+        await session.call("change", {})
+        await session.call("change_by_hand", {})
+        undos = {operation.tool: operation.undo for operation in await session.operations()}
+        assert undos["change"] is not None
+        assert (undos["change"].tool, undos["change"].input) == ("really", {"back": "to first"})
+        assert undos["change_by_hand"] is not None
+        assert (undos["change_by_hand"].tool, undos["change_by_hand"].manual_guide) == ("", "Turn it back.")
 
 
 @pytest.mark.req("AUTH-2")
