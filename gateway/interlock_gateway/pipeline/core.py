@@ -29,6 +29,7 @@ from interlock_gateway.registry.registry import GATEWAY_PROVIDER
 from interlock_gateway.sessions.live import LiveSession, RunningCall
 
 MAX_CALL_ID = 128
+_RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
 _STATE_OF = {
     CallStatus.COMPLETED: CallState.COMPLETED,
     CallStatus.DENIED: CallState.DENIED,
@@ -96,17 +97,7 @@ class CallPipeline:
             return earlier
         answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
         live.running[run.call_id] = RunningCall(run.request_digest, answer)
-        try:
-            result = await self._through(run)
-        except BaseException as error:
-            _hand_on(answer, error)
-            raise
-        finally:
-            del live.running[run.call_id]
-        answer.set_result(result)
-        live.remember(run.call_id, run.request_digest, result)
-        await self._kept(run, result)
-        return result
+        return await self._through(run, answer)
 
     async def _kept(self, run: CallRun, result: CallResult) -> None:
         """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
@@ -143,19 +134,60 @@ class CallPipeline:
 
     # -- the steps --
 
-    async def _through(self, run: CallRun) -> CallResult:
-        tool = run.tool
+    async def _through(self, run: CallRun, answer: "asyncio.Future[CallResult] | None" = None) -> CallResult:
+        """Wait for the call's turn, then take it to its end; `answer`, when given, gets what everybody is told."""
         turnstile = run.live.turnstile
-        shared = tool is not None and tool.classification.concurrency_safe
+        shared = run.tool is not None and run.tool.classification.concurrency_safe
         if not turnstile.idle:
             run.on_event(WaitingEvent(turnstile.ahead()))
-        await turnstile.acquire(shared=shared)
         try:
-            if tool is not None and tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL:
-                return await self._resolver.resolve(run)
-            return await self.decided_and_run(run, self._enforced)
+            await turnstile.acquire(shared=shared)
+        except BaseException as error:
+            self._ended(run, answer, error)
+            raise
+        work = self._in_turn(run, answer, shared=shared)
+        if run.read_only:
+            return await work
+        # What may change something goes on to its receipt, its facts and its place in the stack, whoever hangs up.
+        task = self._parts.tasks.start(work)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            run.cancel()
+            raise
+
+    async def _in_turn(self, run: CallRun, answer: "asyncio.Future[CallResult] | None", *, shared: bool) -> CallResult:
+        try:
+            result = await self._decided(run)
+        except BaseException as error:
+            self._ended(run, answer, error)
+            raise
         finally:
-            turnstile.release(shared=shared)
+            run.live.turnstile.release(shared=shared)
+        self._ended(run, answer, result)
+        if answer is not None:
+            await self._kept(run, result)
+        return result
+
+    async def _decided(self, run: CallRun) -> CallResult:
+        tool, session = run.tool, run.live.session
+        if not session.is_open:  # it was closed while the call waited for its turn
+            raise RequestError(RequestFault.SESSION_CLOSED, f"session {session.session_id} is closed")
+        if tool is not None and tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL:
+            return await self._resolver.resolve(run)
+        return await self.decided_and_run(run, self._enforced)
+
+    def _ended(
+        self, run: CallRun, answer: "asyncio.Future[CallResult] | None", ending: CallResult | BaseException
+    ) -> None:
+        if answer is None:
+            return
+        del run.live.running[run.call_id]
+        if isinstance(ending, BaseException):
+            _hand_on(answer, ending)
+            return
+        answer.set_result(ending)
+        run.live.remember(run.call_id, run.request_digest, ending)
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
@@ -205,7 +237,9 @@ class CallPipeline:
         live.facts.count_call(name, destructive=destructive, status=result.status)
         if kind is not None and result.status is CallStatus.COMPLETED:
             live.facts.remember(name, kind.effect, run.request.labels)
-            live.facts.taints.update(run.obligations.taint)
+        if kind is not None and result.status in _RAN:
+            # A failure brings its words into the session like any other answer.
+            live.facts.taints.update(run.obligations.taint, run.outcome.taint if run.outcome is not None else ())
         if result.status is CallStatus.DENIED and result.decision is not None:
             live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
         self._parts.sessions.touch(live)
@@ -217,8 +251,7 @@ class CallPipeline:
         return result
 
     async def _recorded(self, run: CallRun, result: CallResult) -> CallResult:
-        ran = result.status in (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
-        changed = ran and not run.read_only and run.dispatch_s is not None
+        changed = result.status in _RAN and not run.read_only and run.dispatch_s is not None
         try:
             if changed:
                 await self._parts.recorder.settle(run, result)

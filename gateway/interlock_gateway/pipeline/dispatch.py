@@ -25,7 +25,6 @@ from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
 AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
-GONE_MESSAGE = "the call was cancelled while it ran; whether it took effect is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +58,9 @@ class Dispatcher:
     async def change(self, run: CallRun) -> CallResult:
         """Run a call that may change something: intent on disk, dispatch, outcome on disk.
 
-        The work goes on when the caller is cancelled: the provider is told, and what is then known is journaled.
+        A caller that hangs up does not stop it: the provider is told, and what is then known is journaled.
         """
-        task = self._parts.tasks.start(_Journaled(self._parts, self, run).work())
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            run.cancel()
-            raise
+        return await _Journaled(self._parts, self, run).work()
 
     async def send(self, run: CallRun) -> Dispatched:
         """One attempt, with nothing around it."""
@@ -201,16 +195,10 @@ class _Journaled:
         return result
 
     async def _send(self) -> Dispatched:
-        run = self._run
-        if run.cancelled:
-            return Dispatched(error=ProviderDownError("the call was cancelled before it was sent"))
-        run.sending = asyncio.create_task(self._dispatcher.send(run))
         try:
-            return await run.sending
-        except asyncio.CancelledError:
-            return Dispatched(error=OutcomeUnknownError(GONE_MESSAGE))
-        finally:
-            run.sending = None
+            return await self._run.to_provider(self._dispatcher.send(self._run))
+        except ProviderError as error:
+            return Dispatched(error=error)
 
     async def _intent_recorded(self) -> bool:
         try:

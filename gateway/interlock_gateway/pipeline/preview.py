@@ -73,7 +73,7 @@ class Previewer:
         try:
             if provider is None:
                 raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
-            dry_run = await provider.dry_run(replace(invocation, pending_id="", state_token=""))
+            dry_run = await run.to_provider(provider.dry_run(replace(invocation, pending_id="", state_token="")))
         except ProviderError as error:
             return run.answer(CallStatus.FAILED, self._parts.results.redact(error.message), is_error=True)
         if dry_run.is_error:

@@ -1,6 +1,5 @@
 """Resolve: apply or discard the top pending action (PREV-2 to PREV-9, PREV-12, PREV-14)."""
 
-import asyncio
 from dataclasses import replace
 from typing import Protocol
 
@@ -116,13 +115,11 @@ class Resolver:
         applying.wrap = lambda result: _applied_answer(applying, claimed, arguments, result)
         if claimed.origin is PendingOrigin.PROVIDER:
             applying.sender = lambda deadline_s: self._apply_pushed(applying, claimed, arguments, deadline_s)
-        task = self._parts.tasks.start(self._applied_and_settled(applying, claimed))
         run.journaled = True  # the run that applies keeps this call id's outcome
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
+        run.applying = applying
+        if run.cancelled:
             applying.cancel()
-            raise
+        return await self._applied_and_settled(applying, claimed)
 
     async def _applied_and_settled(self, run: CallRun, action: PendingAction) -> CallResult:
         try:
@@ -201,7 +198,7 @@ class Resolver:
     ) -> CallResult:
         provider = self._parts.providers.get(provider_name)
         try:
-            outcome = await provider.reject_pending(resolution) if provider is not None else None
+            outcome = await run.to_provider(provider.reject_pending(resolution)) if provider is not None else None
         except ProviderError as error:
             words = self._parts.results.redact(error.message)
             return await self._said(run, words, code="discarded", details=details, is_error=True)

@@ -2,8 +2,9 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallStatus
 from interlock_gateway.core.content import Text
@@ -14,11 +15,14 @@ from interlock_gateway.core.outcome import Invocation, ToolOutcome
 from interlock_gateway.core.pending import PendingAction
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import ResultLimits
+from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError
 from interlock_gateway.pipeline.policy_input import NO_FACTS
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.live import LiveSession
 
+T = TypeVar("T")
+GONE_MESSAGE = "the call was cancelled while it ran; whether it took effect is not known"
 EMPTY = Document(b"{}", {}, exact_integers_only=True)
 
 
@@ -42,6 +46,7 @@ class CallRun:
     kind: CallKind = CallKind.CALL
     on_event: EventSink = ignore_events
     resolving: "CallRun | None" = None
+    applying: "CallRun | None" = None
     document: Document = EMPTY
     sent: Document = EMPTY
     policy_input: bytes = b""
@@ -66,6 +71,24 @@ class CallRun:
         self.cancelled = True
         if self.sending is not None:
             self.sending.cancel()
+        if self.applying is not None:
+            self.applying.cancel()
+
+    async def to_provider(self, work: Coroutine[object, object, T]) -> T:
+        """Do `work` at the provider, until `cancel`. Raises `OutcomeUnknownError` when that came while it was done."""
+        if self.cancelled:
+            work.close()
+            raise ProviderDownError("the call was cancelled before it was sent")
+        sending = asyncio.create_task(work)
+        self.sending = sending
+        try:
+            return await sending
+        except asyncio.CancelledError:
+            if not self.cancelled:
+                raise
+            raise OutcomeUnknownError(GONE_MESSAGE) from None
+        finally:
+            self.sending = None
 
     @property
     def request_digest(self) -> str:
