@@ -8,7 +8,7 @@ from typing import cast
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 
-PREVIOUS_KEPT = 50
+PREVIOUS_KEPT = 20
 _VERSION = 1
 _json = json.JSONEncoder(check_circular=False).encode
 
@@ -26,7 +26,7 @@ def _without_labels(tool: str, effect: str) -> str:
 class SessionFacts:
     """Counts of one session, changed in place by the calls that end in it.
 
-    `outcomes` counts (tool, effect, status); `previous` holds the last 50 calls that ran, each as encoded JSON.
+    `outcomes` counts (tool, effect, status); `previous` holds the last 20 calls that ran, each as encoded JSON.
     """
 
     calls: int = 0
