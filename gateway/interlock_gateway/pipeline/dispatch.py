@@ -26,6 +26,8 @@ from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
 AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
 
+PUSHED_BY_READER = "The tool declares that it only reads, so the pending action or handler it pushed was not kept."
+
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
@@ -53,7 +55,11 @@ class Dispatcher:
         done = await self.send(run)
         if done.unknown and run.deadline_at - self._parts.clock.monotonic() > 0:
             done = await self.send(run)
-        return await self.result_of(run, done)
+        result = await self.result_of(run, done)
+        if done.outcome is not None and (done.outcome.pending is not None or done.outcome.standing is not None):
+            # Kept, it would be applied as a call that changes nothing, and nobody would look at it.
+            return replace(result, content=(*result.content, Text(PUSHED_BY_READER)), is_error=True)
+        return result
 
     async def change(self, run: CallRun) -> CallResult:
         """Run a call that may change something: intent on disk, dispatch, outcome on disk.

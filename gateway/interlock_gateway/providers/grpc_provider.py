@@ -25,6 +25,11 @@ from interlock_gateway.core.tool import ToolDefinition
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import (
+    MAX_LABEL,
+    MAX_MESSAGE,
+    MAX_OUTPUT,
+    bounded,
+    bounded_list,
     definition_from_wire,
     invocation_to_wire,
     json_object,
@@ -37,6 +42,10 @@ from interlock_gateway.providers.wire import (
 
 CONNECT_S = 2.0
 """How long a call waits for a connection that is being made before the provider counts as down."""
+
+MAX_TOOLS = 20_000
+TOOLS_AT_ONCE = 20
+"""How many definitions are read before somebody else has a turn."""
 
 # The provider itself answered with one of these: it refused or failed, and says so.
 _ANSWERED = frozenset(
@@ -147,7 +156,11 @@ class GrpcProvider:
         self._knows_result_only = answer.knows_result_only
         tools: list[ToolDefinition] = []
         problems: list[str] = []
-        for tool in answer.tools:
+        if len(answer.tools) > MAX_TOOLS:
+            raise ProviderFailedError(f"{self.name} describes {len(answer.tools)} tools; {MAX_TOOLS} are accepted")
+        for number, tool in enumerate(answer.tools):
+            if number % TOOLS_AT_ONCE == 0:
+                await asyncio.sleep(0)
             try:
                 tools.append(definition_from_wire(tool))
             except ProviderFailedError as error:
@@ -181,13 +194,13 @@ class GrpcProvider:
         answer = await self._unary(self._stub.DryRun, request, invocation.deadline_s)
         impact = json_value(answer.estimated_impact, "estimated_impact") if answer.estimated_impact else None
         return DryRun(
-            preview=Preview(tuple(answer.would_affect), answer.preview, impact),
+            preview=Preview(bounded_list(answer.would_affect), answer.preview, impact),
             state_token=answer.state_token,
-            label=answer.label,
+            label=bounded(answer.label, MAX_LABEL),
             details=json_object(answer.details, "details"),
             is_error=answer.is_error,
             tool_error=answer.tool_error,
-            error_message=answer.error_message,
+            error_message=bounded(answer.error_message, MAX_MESSAGE),
         )
 
     async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
@@ -264,9 +277,10 @@ async def _read_result(call: Any, on_event: EventSink) -> provider_pb2.ToolResul
         elif kind == "progress":
             progress = event.progress
             total = progress.total if progress.HasField("total") else None
-            on_event(ProgressEvent(progress.progress, progress.message, total))
+            on_event(ProgressEvent(progress.progress, bounded(progress.message, MAX_LABEL), total))
         elif kind == "output":
-            on_event(OutputEvent(event.output.text, stderr=event.output.stream == 2))  # noqa: PLR2004 - STDERR
+            text = bounded(event.output.text, MAX_OUTPUT)
+            on_event(OutputEvent(text, stderr=event.output.stream == 2))  # noqa: PLR2004 - STDERR
     if result is None:
         raise OutcomeUnknownError("the provider ended the call without a result")
     return result

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import cast
 
 from google.protobuf.duration_pb2 import Duration
@@ -21,6 +22,12 @@ from interlock_gateway.core.outcome import (
 )
 from interlock_gateway.errors import ProviderFailedError
 
+MAX_DEPTH = 200
+MAX_LABEL = 1024
+MAX_MESSAGE = 16 * 1024
+MAX_OUTPUT = 64 * 1024
+MAX_ITEMS = 1000
+"""Limits, in characters, of the texts that stand beside a result; the result itself has its own (RES-1)."""
 _STRATEGIES = {
     tool_pb2.TRUNCATION_STRATEGY_HEAD_TAIL: core.TruncationStrategy.HEAD_TAIL,
     tool_pb2.TRUNCATION_STRATEGY_TABLE: core.TruncationStrategy.TABLE,
@@ -43,7 +50,31 @@ def json_value(raw: bytes, field: str) -> JsonValue:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise ProviderFailedError(f"the provider's {field} is not valid JSON") from None
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and _nests_deeper(value, MAX_DEPTH):
+        raise ProviderFailedError(f"the provider's {field} nests deeper than {MAX_DEPTH} levels")
     return cast("JsonValue", value)
+
+
+def _nests_deeper(value: JsonValue, most: int) -> bool:
+    level = [value]
+    for _ in range(most + 1):
+        values = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [child for children in values for child in children]
+    return bool(level)
+
+
+def bounded(text: str, most: int) -> str:
+    """`text`, or how much of it there was: what is looked through while others wait must be short.
+
+    It is left out whole, because the first half of a secret is no longer recognised as one.
+    """
+    return text if len(text) <= most else f"[{len(text)} characters left out]"
+
+
+def bounded_list(texts: Sequence[str]) -> tuple[str, ...]:
+    """The first of `texts`, each bounded, and how many more there were."""
+    kept = tuple(bounded(text, MAX_LABEL) for text in texts[:MAX_ITEMS])
+    return kept if len(texts) <= MAX_ITEMS else (*kept, f"[{len(texts) - MAX_ITEMS} more]")
 
 
 def _refused(constant: str) -> float:
@@ -212,11 +243,11 @@ def _pushed(pending: provider_pb2.PushedPendingAction) -> PushedPending:
     if not pending.label.strip():
         raise ProviderFailedError("the provider pushed a pending action without a label")
     return PushedPending(
-        label=pending.label,
+        label=bounded(pending.label, MAX_LABEL),
         token=pending.token,
         details=json_object(pending.details, "pending action's details"),
         has_reject=pending.has_reject,
-        source_tool=pending.source_tool or "custom_tool",
+        source_tool=bounded(pending.source_tool, MAX_LABEL) or "custom_tool",
     )
 
 
@@ -228,8 +259,8 @@ def _standing(change: provider_pb2.StandingHandlerChange, provider: str) -> Stan
         register=StandingHandler(
             provider=provider,
             token=handler.token,
-            label=handler.label,
-            source_tool=handler.source_tool or "custom_tool",
+            label=bounded(handler.label, MAX_LABEL),
+            source_tool=bounded(handler.source_tool, MAX_LABEL) or "custom_tool",
             has_reject=handler.has_reject,
             details=json_object(handler.details, "standing handler's details"),
         )

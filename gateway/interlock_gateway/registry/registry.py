@@ -18,6 +18,7 @@ from interlock_gateway.registry.registered import RegisteredTool, register
 
 GATEWAY_PROVIDER = "interlock"
 """The provider of the gateway's own tools; no other provider may take its name."""
+_ADMITTED_AT_ONCE = 20
 _CHANGED_SINCE_SHOWN = "what the provider declares has changed since it was shown; look again"
 
 
@@ -95,7 +96,9 @@ class ToolRegistry:
         async with self._changing:
             owner = _Owner(trust, tuple(definitions))
             problems: list[str] = []
-            for definition in owner.declared:
+            for number, definition in enumerate(owner.declared):
+                if number % _ADMITTED_AT_ONCE == 0:
+                    await asyncio.sleep(0)  # calls go on while thousands of tools are looked at
                 problems.extend(await self._admit(provider, owner, definition))
             self._owners[provider] = owner
             self._rebuild()

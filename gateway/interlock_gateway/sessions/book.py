@@ -99,15 +99,18 @@ class SessionBook:
 
     async def flush(self) -> None:
         """Write the facts that have changed. Called about once a second, and at the end."""
-        if not self._dirty:
-            return
         taken, self._dirty = self._dirty, {}
         for live in taken.values():
             live.dirty = False
         try:
-            await self._store.sessions.save_session_facts(
-                {session_id: live.facts.to_json() for session_id, live in taken.items()}
-            )
+            if taken:
+                await self._store.sessions.save_session_facts(
+                    {session_id: live.facts.to_json() for session_id, live in taken.items()}
+                )
+        except BaseException:
+            for live in taken.values():
+                self.touch(live)  # what policy counts on must not be forgotten because a disk was full for a moment
+            raise
         finally:
             self._drop_idle()
 

@@ -79,6 +79,9 @@ class LiveSession:
 def _weight(result: CallResult) -> int:
     """About how many bytes a result holds."""
     weight = len(json.dumps(result.data)) if result.has_data else 0
+    weight += len(json.dumps(dict(result.details))) if result.details else 0
+    if result.preview is not None:
+        weight += len(result.preview.preview) + sum(map(len, result.preview.would_affect))
     for part in result.content:
         match part:
             case Text():

@@ -1,5 +1,7 @@
 """From the protos to our own types: everything a client asks."""
 
+from collections.abc import Sequence
+
 from interlock.v1 import call_pb2, deliverable_pb2, gateway_service_pb2, pending_pb2
 
 from interlock_gateway.core.call import CallRequest, CheckpointMode
@@ -11,12 +13,17 @@ MAX_LABELS = 32
 MAX_LABEL_KEY = 63
 MAX_LABEL_VALUE = 256
 MAX_TEXT = 4096
+MAX_NAME = 128
+MAX_TOOLS = 1000
+MAX_ROOTS = 64
 
 
 def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallRequest:
     """One call. Raises `RequestError` naming the field that is too long or malformed."""
     _check_text(call.intent, "call.intent")
     _check_text(call.workdir, "call.workdir")
+    if len(call.tool) > MAX_NAME:
+        raise RequestError(RequestFault.INVALID_FIELD, f"tool is longer than {MAX_NAME} characters", field="call.tool")
     return CallRequest(
         session_id=call.session_id,
         call_id=call.call_id,
@@ -34,6 +41,8 @@ def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallReque
 def wanted_session(request: gateway_service_pb2.OpenSessionRequest, session_id: str) -> Session:
     """The session a client wants opened; its owner and time are the gateway's to say."""
     _check_text(request.intent, "intent")
+    _check_names(request.tools, MAX_TOOLS, MAX_NAME, "tools")
+    _check_names(request.workspace_roots, MAX_ROOTS, MAX_TEXT, "workspace_roots")
     return Session(
         session_id=session_id,
         owner="",
@@ -75,6 +84,15 @@ def resolve_input(request: gateway_service_pb2.ResolveRequest) -> JsonObject:
 def _check_text(text: str, field: str) -> None:
     if len(text) > MAX_TEXT:
         raise RequestError(RequestFault.INVALID_FIELD, f"{field} is longer than {MAX_TEXT} characters", field=field)
+
+
+def _check_names(names: Sequence[str], most: int, longest: int, field: str) -> None:
+    if len(names) > most or any(len(name) > longest for name in names):
+        raise RequestError(
+            RequestFault.INVALID_FIELD,
+            f"{field} holds at most {most} names of at most {longest} characters",
+            field=field,
+        )
 
 
 def _deliverable(given: deliverable_pb2.Deliverable) -> JsonObject:
