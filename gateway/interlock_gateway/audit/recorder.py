@@ -1,10 +1,12 @@
 """Receipts as the pipeline asks for them (PIPE-12): buffered for what changes nothing, on disk for everything else."""
 
+from dataclasses import replace
 from functools import partial
 
 from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.audit.receipt import ReceiptFacts, ReceiptKind, build_receipt
 from interlock_gateway.core.call import CallResult, CallStatus
+from interlock_gateway.core.decision import Verdict
 from interlock_gateway.pipeline.run import CallRun
 
 
@@ -28,6 +30,14 @@ class AuditRecorder:
         """
         record = partial(build_receipt, self._facts(run, result))
         if result.status is CallStatus.DENIED:
+            self._log.offer(record)
+        else:
+            self._log.submit(record)
+
+    def evaluated(self, run: CallRun) -> None:
+        """Hand over the receipt of a decision alone: it has no outcome. Raises `AuditUnavailableError` for a leave."""
+        record = partial(build_receipt, replace(self._facts(run, None), kind=ReceiptKind.RECEIPT))
+        if run.decided.verdict is Verdict.DENY:
             self._log.offer(record)
         else:
             self._log.submit(record)

@@ -80,8 +80,14 @@ class CallPipeline:
         run = self._run(principal, live, request, ignore_events)
         refusal = await self._steps.decide(run)
         if refusal is None and run.decided.verdict is not Verdict.DENY:
-            refusal = self._steps.ready_to_send(run)
-        self._note(run, refusal or run.answer(CallStatus.COMPLETED))
+            self._steps.ready_to_send(run)
+        run.total_s = self._parts.clock.monotonic() - run.started
+        try:
+            self._parts.recorder.evaluated(run)
+        except AuditUnavailableError:
+            # Somebody else is about to act on it: without a receipt it is no leave to do so (PIPE-12).
+            self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
+        self._parts.observer.call_evaluated(run)
         return run.decided, run
 
     # -- one call id, one outcome (PIPE-10) --

@@ -30,6 +30,10 @@ class Recorder(Protocol):
         """Hand over a receipt that may wait for the next group commit."""
         ...
 
+    def evaluated(self, run: CallRun) -> None:
+        """Hand over the receipt of a decision that was asked for and nothing else; it may wait like any other."""
+        ...
+
     async def intend(self, run: CallRun) -> None:
         """Have it on disk that the call is about to be dispatched."""
         ...
@@ -66,6 +70,10 @@ class Observer(Protocol):
 
     def call_ended(self, run: CallRun, result: CallResult) -> None:
         """One call has its answer."""
+        ...
+
+    def call_evaluated(self, run: CallRun) -> None:
+        """A decision was asked for, and nothing else."""
         ...
 
     def pending_changed(self, change: int) -> None:

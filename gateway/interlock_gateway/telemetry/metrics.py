@@ -76,11 +76,14 @@ class Metrics:
         self._call_counter(tool, effect, verdict, result.status).inc()
         if effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED) and run.tool is not None:
             self._destructive.labels(tool, run.principal.kind, result.status.value).inc()
-        if run.decision is not None:
-            for reason in run.decision.reasons:
-                self._rule_counter(self._rule_label(reason.rule), verdict).inc()
+        self._count_reasons(run)
         self._time(run, tool)
         self._count_result(tool, result)
+
+    def call_evaluated(self, run: CallRun) -> None:
+        """Count a decision that nothing followed from: it is no call that ended."""
+        self._count_reasons(run)
+        self._decide.observe(run.decide_s)
 
     def result_processed(self, report: ProcessingReport) -> None:
         """Count what was masked in a result, and what was stored of it."""
@@ -131,6 +134,12 @@ class Metrics:
     def watch(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
         """Add a gauge that is read when it is scraped: a value for each tuple of label values."""
         self.registry.register(_Watched(name, text, labels, read))
+
+    def _count_reasons(self, run: CallRun) -> None:
+        if run.decision is None:
+            return
+        for reason in run.decision.reasons:
+            self._rule_counter(self._rule_label(reason.rule), run.decision.verdict).inc()
 
     def _time(self, run: CallRun, tool: str) -> None:
         self._decide.observe(run.decide_s)
