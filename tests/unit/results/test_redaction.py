@@ -243,8 +243,9 @@ def test_no_text_takes_more_than_linear_time(piece: str) -> None:
         return time.process_time() - began
 
     seconds(10_000)
-    # Quadratic time would be 64 times as long for 8 times the text; constants and noise are not.
-    assert seconds(800_000) < 24 * max(seconds(100_000), 0.01)
+    # Quadratic time would be 64 times as long for 8 times the text, at each attempt; what others do to a shared
+    # processor between the two measurements passes.
+    assert any(seconds(800_000) < 24 * max(seconds(100_000), 0.01) for _ in range(4))
 
 
 @pytest.mark.req("RES-6", "SEC-3")
