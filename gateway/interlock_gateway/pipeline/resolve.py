@@ -5,7 +5,7 @@ from typing import Protocol
 
 from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Text
-from interlock_gateway.core.decision import Decision, Reason, Verdict
+from interlock_gateway.core.decision import Decision, GatewayErrorCode, Reason, Verdict
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
 from interlock_gateway.core.outcome import Resolution, StandingHandler, ToolOutcome
@@ -18,7 +18,7 @@ from interlock_gateway.core.pending import (
     ResolveAction,
 )
 from interlock_gateway.errors import ProviderError
-from interlock_gateway.pipeline.dispatch import Dispatcher
+from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
 from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.preview import Previewer, input_digest
@@ -74,6 +74,10 @@ class Resolver:
             return await self._core.concluded(run, refusal)
         except Answered as answered:
             return await self._said(run, answered.text, code=answered.code, is_error=True)
+        if not self._parts.recorder.healthy:
+            run.decision = self._decision(run, "audit_unavailable")
+            refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
+            return await self._core.concluded(run, refusal)
         if arguments.outcome:
             return await self._settle(run, arguments)
         top = await self._parts.store.pending.top_pending(run.session_id, self._parts.clock.now())

@@ -1,6 +1,7 @@
 """Attempts to get past the gateway's books: hanging up, closing, failing and lying at the worst moment."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,9 +11,12 @@ import pytest
 from gateway_bench import Bench, Ledger, bench, ledger_tools
 from interlock.errors import RequestError as ClientError
 from interlock.provider import PendingAction, Tool, ToolResult, tool
+from interlock.v1 import provider_pb2
 from interlock_gateway.core.call import CallRequest
 from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.errors import RequestError
+from interlock_gateway.registry.registry import Trust
+from raw_provider import raw_bench, reading
 from waiting import eventually
 
 ME = Principal("me", "token", frozenset({Role.AGENT}))
@@ -75,6 +79,82 @@ async def test_hanging_up_during_a_preview_or_a_discard_never_miscounts_what_is_
         live = at.gateway.rooms.parts.sessions.in_memory("s")
         assert live is not None
         assert live.pending_count == await store.pending.count_pending("s", at.clock.now()), steps
+
+
+@pytest.mark.req("PREV-13")
+@pytest.mark.parametrize("at_step", ["push_pending", "claim_pending", "discard_pending", "finish_pending"])
+async def test_hanging_up_the_moment_the_stack_was_written_leaves_nothing_claimed_and_nothing_miscounted(
+    at: Bench, at_step: str
+) -> None:
+    pipeline, pending = at.gateway.rooms.pipeline, at.gateway.rooms.store.pending
+    real = getattr(pending, at_step)
+    calls: list[asyncio.Task[Any]] = []
+
+    async def written(*args: Any, **more: Any) -> Any:
+        result = await real(*args, **more)
+        calls[-1].cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return result
+
+    setattr(pending, at_step, written)
+    action = b"discard" if at_step == "discard_pending" else b"apply"
+    resolving = called("resolve", b'{"action":"%s","reason":"r"}' % action)
+    for request in (called("replace_value", b'{"value":"v"}'), resolving):
+        calls.append(asyncio.create_task(pipeline.handle(ME, request)))
+        await asyncio.gather(calls[-1], return_exceptions=True)
+        await at_rest(at)
+    live = at.gateway.rooms.parts.sessions.in_memory("s")
+    assert live is not None
+    assert live.pending_count == await pending.count_pending("s", at.clock.now())
+    assert len(await pending.list_pending("s", at.clock.now())) in (0, 1)
+    setattr(pending, at_step, real)
+    await pipeline.handle(ME, called("replace_value", b'{"value":"w"}'))
+    applied = await pipeline.handle(ME, called("resolve", b'{"action":"apply","reason":"r"}'))
+    assert not applied.is_error, applied.content
+    assert at.ledger.value == "w"
+
+
+@pytest.mark.parametrize("depth", [150, 300, 960, 100_000])
+async def test_a_change_whose_answer_nests_like_a_bomb_is_journaled_as_ended(
+    socket_directory: Path, depth: int
+) -> None:
+    changing = reading("change")
+    changing.metadata.read_only = False
+    changing.capability.reversible = True
+    async with raw_bench(socket_directory, changing) as at:
+        at.provider.result = provider_pb2.ToolResult(output="did it", data=b"[" * depth + b"]" * depth)
+        result = await at.gateway.rooms.pipeline.handle(ME, called("change", b"{}", "c"))
+        assert result.status == ("completed" if depth == 150 else "outcome_unknown")
+        (done,) = await at.gateway.rooms.store.journal.list_operations("s", 10, 0)
+        assert done.state == ("done" if depth == 150 else "outcome_unknown")
+
+
+async def test_other_calls_go_on_while_a_provider_describes_thousands_of_tools(socket_directory: Path) -> None:
+    many = [reading(f"t{number}") for number in range(3000)]
+    async with raw_bench(socket_directory, *many, reading("quick")) as at:
+        registry = at.gateway.rooms.parts.registry
+        await eventually(lambda: registry.find("quick") is not None)
+        definitions = [tool.declared for tool in registry.tools_of("raw")]
+        longest, last = 0.0, time.perf_counter()
+        work = asyncio.create_task(registry.register("raw", definitions, Trust()))
+        while not work.done():
+            await asyncio.sleep(0)
+            longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+        assert longest < 0.5
+
+
+@pytest.mark.req("PIPE-12")
+async def test_nothing_is_discarded_while_nobody_could_see_that_it_was(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline, pending = at.gateway.rooms.pipeline, at.gateway.rooms.store.pending
+    await pipeline.handle(ME, called("propose", b'{"plan":"p"}'))
+    monkeypatch.setattr(type(at.gateway.rooms.parts.recorder), "healthy", False)
+    refused = await pipeline.handle(ME, called("resolve", b'{"action":"discard","reason":"r"}'))
+    assert refused.status == "denied"
+    assert at.ledger.rejected == []
+    assert len(await pending.list_pending("s", at.clock.now())) == 1
 
 
 def slow_tools(begun: asyncio.Event, go: asyncio.Event) -> Callable[[Ledger], list[Tool[..., Any]]]:
