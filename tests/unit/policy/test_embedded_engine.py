@@ -277,7 +277,7 @@ from engine_bundles import bundle
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 
 async def main():
-    engine = EmbeddedEngine(bundle(), PoolSettings(workers=2, timeout_s=1.0))
+    engine = EmbeddedEngine(bundle(), PoolSettings(workers=2, timeout_s=0.5))
     await engine.start()
     task = asyncio.create_task(engine.evaluate(b'{"do": "loop"}'))
     await asyncio.sleep(0)
