@@ -137,6 +137,7 @@ class Gateway:
             await self._health.set(serving=self._fit_to_serve())
             try:
                 await self.rooms.parts.sessions.flush()
+                await self.rooms.pipeline.settle()
                 self.rooms.metrics.pending_changed(-await self.rooms.parts.sessions.expire())
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})

@@ -22,6 +22,7 @@ from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
 from interlock_gateway.pipeline.resolve_tool import resolve_tool
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.settling import Settling
 from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registered import RegisteredTool
@@ -72,6 +73,15 @@ class CallPipeline:
             ) from None
         finally:
             self.in_flight -= 1
+
+    @property
+    def unsettled(self) -> Settling:
+        """What became of pending actions and could not be written yet."""
+        return self._resolver.settling
+
+    async def settle(self) -> None:
+        """Try again to write what became of pending actions while the database could not be written."""
+        await self.unsettled.retry()
 
     async def evaluate(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
         """The decision for a call and nothing else: no dispatch, no state (contract.md, `Evaluate`)."""

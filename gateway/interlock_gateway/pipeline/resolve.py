@@ -25,6 +25,7 @@ from interlock_gateway.pipeline.preview import Previewer, input_digest
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.resolution import Answered, ResolveArguments, resolution_details
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.settling import Settling
 from interlock_gateway.registry.registered import RegisteredTool
 
 RESOLVE_TOOL = "resolve"
@@ -63,6 +64,7 @@ class Resolver:
         self._core = core
         self._dispatcher = Dispatcher(parts)
         self._previewer = Previewer(parts)
+        self.settling = Settling(parts.store.pending, parts.clock)
 
     async def resolve(self, run: CallRun) -> CallResult:
         """One `resolve` call, from its arguments to its answer."""
@@ -144,18 +146,15 @@ class Resolver:
 
     async def _after_apply(self, run: CallRun, action: PendingAction, result: CallResult | None) -> CallResult:
         """Move the pending action to where the apply left it, and say so in the answer."""
-        pending, now = self._parts.store.pending, self._parts.clock.now()
         if run.journaled and (result is None or result.status is CallStatus.OUTCOME_UNKNOWN):
-            await pending.finish_pending(
-                action.pending_id, PendingState.OUTCOME_UNKNOWN, now, "the outcome is not known"
-            )
+            await self.settling.finish(action, PendingState.OUTCOME_UNKNOWN, "the outcome is not known")
             return self._counted(run, "outcome_unknown", result)
         if run.outcome is not None and run.outcome.state_changed:
             return await self._stale(run, action)
         if result is not None and result.status is CallStatus.COMPLETED and not result.is_error:
-            await pending.finish_pending(action.pending_id, PendingState.APPLIED, now, "applied")
+            await self.settling.finish(action, PendingState.APPLIED, "applied")
             return self._counted(run, "applied", result)
-        await pending.release_pending(action.pending_id, now)
+        await self.settling.release(action)
         run.live.pending_count += 1
         return _reminded(result) if result is not None else _refused(run, "not_applied", "the apply did not take place")
 
@@ -164,7 +163,7 @@ class Resolver:
         run.live.pending_count += 1
         if again.status is not CallStatus.PREVIEW:
             # The change cannot even be previewed any more: the old action stays, to be retried or discarded.
-            await self._parts.store.pending.release_pending(action.pending_id, self._parts.clock.now())
+            await self.settling.release(action)
             return _reminded(replace(again, content=(Text(STATE_CHANGED.split(" This", 1)[0]), *again.content)))
         return replace(again, content=(Text(STATE_CHANGED), *again.content))
 

@@ -6,6 +6,9 @@ from interlock_gateway.core.session import Session
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry
 
+_MOST_COMPARED = 500
+"""With more tools than this, no nearest name is looked for: it would hold up everybody's calls."""
+
 
 def visible(tool: RegisteredTool, session: Session) -> bool:
     """Whether the session may see and call the tool (TOOL-10). The gateway's own tools are always there."""
@@ -24,6 +27,6 @@ def unknown_tool_message(registry: ToolRegistry, session: Session, name: str) ->
     """What a model is told about a name that is no tool of its session."""
     shown = name[:100].encode("unicode_escape").decode()
     names = sorted(tool.name for tool in registry.tools() if visible(tool, session))
-    close = get_close_matches(name[:100], names, n=1)
+    close = get_close_matches(name[:100], names, n=1) if len(names) <= _MOST_COMPARED else []
     hint = f" Did you mean {close[0]}?" if close else ""
     return f"There is no tool named {shown!r} in this session.{hint}"

@@ -1,0 +1,60 @@
+"""Where a pending action goes after its apply, held on to until the database takes it (PREV-13).
+
+An apply has happened or not, whatever the database can be told of it at that moment. A move that could not be written
+is kept and tried again, so that an action is not left as being applied until the next start.
+"""
+
+import logging
+from collections.abc import Awaitable
+
+from interlock_gateway.core.clock import Clock
+from interlock_gateway.core.machine import UnknownTransitionError
+from interlock_gateway.core.pending import PendingAction, PendingState
+from interlock_gateway.pipeline.ports import PendingStore, StateError, UnknownRecordError
+
+_log = logging.getLogger(__name__)
+
+
+class Settling:
+    """Moves claimed pending actions on; what cannot be written now is written later by `retry`."""
+
+    def __init__(self, store: PendingStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._owed: dict[str, tuple[PendingState, str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._owed)
+
+    async def finish(self, action: PendingAction, state: PendingState, reason: str) -> None:
+        """Being applied → `state`."""
+        await self._move(action.pending_id, state, reason)
+
+    async def release(self, action: PendingAction) -> None:
+        """Being applied → pending, on top again (PREV-7)."""
+        await self._move(action.pending_id, PendingState.PENDING, "")
+
+    async def retry(self) -> None:
+        """Try again what could not be written."""
+        for pending_id, (state, reason) in tuple(self._owed.items()):
+            await self._move(pending_id, state, reason)
+
+    async def _move(self, pending_id: str, state: PendingState, reason: str) -> None:
+        try:
+            await self._written(pending_id, state, reason)
+        except (UnknownRecordError, UnknownTransitionError):
+            # Somebody else has moved it meanwhile; what the database says holds.
+            self._owed.pop(pending_id, None)
+        except StateError as error:
+            self._owed[pending_id] = (state, reason)
+            _log.warning(
+                "a pending action could not be settled", extra={"pending_id": pending_id, "problem": str(error)}
+            )
+        else:
+            self._owed.pop(pending_id, None)
+
+    def _written(self, pending_id: str, state: PendingState, reason: str) -> Awaitable[PendingAction]:
+        now = self._clock.now()
+        if state is PendingState.PENDING:
+            return self._store.release_pending(pending_id, now)
+        return self._store.finish_pending(pending_id, state, now, reason)
