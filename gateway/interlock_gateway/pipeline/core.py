@@ -86,6 +86,13 @@ class CallPipeline:
     async def evaluate(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
         """The decision for a call and nothing else: no dispatch, no state (contract.md, `Evaluate`)."""
         self._check_admission(request)
+        self.in_flight += 1
+        try:
+            return await self._evaluated(principal, request)
+        finally:
+            self.in_flight -= 1
+
+    async def _evaluated(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
         live = await self._parts.sessions.for_evaluation(principal, request.session_id)
         run = self._run(principal, live, request, ignore_events)
         refusal = await self._steps.decide(run)

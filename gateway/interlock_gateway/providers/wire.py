@@ -101,8 +101,19 @@ def seconds(duration: Duration) -> float:
     return duration.seconds + duration.nanos / 1e9
 
 
+MAX_DESCRIPTION = 16 * 1024
+MAX_SCHEMA_BYTES = 256 * 1024
+
+
 def definition_from_wire(tool: tool_pb2.ToolDefinition) -> core.ToolDefinition:
-    """A tool as its provider describes it. Raises `ProviderFailedError` when its schemas are not JSON objects."""
+    """A tool as its provider describes it.
+
+    Raises `ProviderFailedError` when its schemas are not JSON objects, or something is larger than tool.proto allows.
+    """
+    if len(tool.description.encode()) > MAX_DESCRIPTION:
+        raise ProviderFailedError(f"the description is larger than {MAX_DESCRIPTION} bytes")
+    if max(len(tool.input_schema), len(tool.output_schema)) > MAX_SCHEMA_BYTES:
+        raise ProviderFailedError(f"a schema is larger than {MAX_SCHEMA_BYTES} bytes")
     limits = tool.result_limits
     return core.ToolDefinition(
         name=tool.name,

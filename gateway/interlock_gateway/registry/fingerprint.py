@@ -56,6 +56,13 @@ def fingerprint(definition: ToolDefinition) -> str:
     return hashlib.sha256(encoded).hexdigest()
 
 
+def same_definition(before: ToolDefinition, after: ToolDefinition) -> bool:
+    """Whether two definitions are surely the same; cheaper than comparing their fingerprints."""
+    return before == after and _same(
+        [dict(before.input_schema), before.output_schema], [dict(after.input_schema), after.output_schema]
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One field that is not what it was: a JSON Pointer into the definition, and both values, `null` where absent."""
@@ -76,6 +83,6 @@ def differences(before: JsonValue, after: JsonValue, at: str = "") -> tuple[Diff
     return () if _same(before, after) else (Difference(at, before, after),)
 
 
-def _same(before: JsonValue, after: JsonValue) -> bool:
+def _same(before: object, after: object) -> bool:
     # In Python 1 equals True and 1.0; in a definition they are not the same.
     return json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True)

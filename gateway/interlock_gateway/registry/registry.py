@@ -11,7 +11,7 @@ from interlock_gateway.core.tool import PinState, ToolDefinition, contradiction
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.schema import InvalidSchemaError
 from interlock_gateway.registry.effective import classified_by_operator, fact_arguments, floored, overridden
-from interlock_gateway.registry.fingerprint import definition_of
+from interlock_gateway.registry.fingerprint import definition_of, same_definition
 from interlock_gateway.registry.names import bad_name
 from interlock_gateway.registry.pins import Pin, PinCheck, PinStore, check_pin, make_pin
 from interlock_gateway.registry.registered import RegisteredTool, register
@@ -43,6 +43,8 @@ class _Owner:
     trust: Trust
     declared: tuple[ToolDefinition, ...]
     tools: dict[str, RegisteredTool] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    new_pins: list[Pin] = field(default_factory=list)
     away: bool = False
 
 
@@ -95,11 +97,14 @@ class ToolRegistry:
         """
         async with self._changing:
             owner = _Owner(trust, tuple(definitions))
+            known = self._known(provider, trust)
             problems: list[str] = []
             for number, definition in enumerate(owner.declared):
                 if number % _ADMITTED_AT_ONCE == 0:
                     await asyncio.sleep(0)  # calls go on while thousands of tools are looked at
-                problems.extend(await self._admit(provider, owner, definition))
+                problems.extend(self._admit(provider, owner, definition, known.get(definition.name)))
+            for start in range(0, len(owner.new_pins), _ADMITTED_AT_ONCE):
+                await asyncio.gather(*map(self._keep, owner.new_pins[start : start + _ADMITTED_AT_ONCE]))
             self._owners[provider] = owner
             self._rebuild()
             return Registration(tuple(owner.tools.values()), tuple(problems))
@@ -167,17 +172,28 @@ class ToolRegistry:
         pin = self._pins.get((provider, tool))
         return pin if pin is not None and pin.by_a_person else None
 
-    async def _admit(self, provider: str, owner: _Owner, definition: ToolDefinition) -> tuple[str, ...]:
+    def _known(self, provider: str, trust: Trust) -> dict[str, RegisteredTool]:
+        """What is registered of a provider that is trusted as before."""
+        owner = self._owners.get(provider)
+        return owner.tools if owner is not None and owner.trust == trust else {}
+
+    def _admit(
+        self, provider: str, owner: _Owner, definition: ToolDefinition, known: RegisteredTool | None
+    ) -> tuple[str, ...]:
         if problem := bad_name(definition) or self._clash(provider, owner, definition):
             return (f"{definition.name} of {provider} is refused: {problem}",)
-        check = self._checked(provider, owner, definition)
-        try:
-            tool = self._registered(provider, owner, definition, check)
-        except InvalidSchemaError as error:
-            return (f"{definition.name} of {provider} is refused: its input schema is invalid: {error}",)
-        if check.new_pin is not None:
-            await self._keep(check.new_pin)
+        if known is not None and same_definition(known.declared, definition):
+            tool = known  # asked again from time to time, most providers say what they said before
+        else:
+            check = self._checked(provider, owner, definition)
+            try:
+                tool = self._registered(provider, owner, definition, check)
+            except InvalidSchemaError as error:
+                return (f"{definition.name} of {provider} is refused: its input schema is invalid: {error}",)
+            if check.new_pin is not None:
+                owner.new_pins.append(check.new_pin)
         owner.tools[definition.name] = tool
+        owner.names.update((definition.name, *definition.aliases))
         note = contradiction(definition)
         return (note,) if note else ()
 
@@ -225,12 +241,11 @@ class ToolRegistry:
         return pin is not None and pin.sha256 == sha256
 
     def _clash(self, provider: str, owner: _Owner, definition: ToolDefinition) -> str | None:
-        own = {name for tool in owner.tools.values() for name in (tool.name, *tool.definition.aliases)}
         for name in (definition.name, *definition.aliases):
             other = self._by_name.get(name)
             if other is not None and other.provider != provider:
                 return f"the name {name} belongs to {other.name} of {other.provider}"
-            if name in own:
+            if name in owner.names:
                 return f"{provider} uses the name {name} twice"
         return None
 

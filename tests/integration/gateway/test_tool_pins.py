@@ -153,6 +153,25 @@ async def test_the_same_definition_in_other_bytes_is_not_asked_about(socket_dire
         assert (await at.agent.session("s").call("act", {})).text == "ran"
 
 
+@pytest.mark.req("TOOL-5", "SEC-5")
+@pytest.mark.parametrize(("before", "after"), [(b"true", b"1"), (b"0", b"false"), (b"[1]", b"[true]")])
+async def test_what_python_takes_for_equal_is_a_change_all_the_same(
+    socket_directory: Path, before: bytes, after: bytes
+) -> None:
+    async with pinned(socket_directory) as (at, provider), operating(at) as admin:
+        definitions = [copied(FULL), copied(FULL)]
+        for definition, default in zip(definitions, (before, after), strict=True):
+            definition.input_schema = b'{"type":"object","default":%s}' % default
+        await told(at, provider, definitions[0])
+        (shown,) = await admin.provider_tools("raw")
+        await admin.approve_tool_change("raw", "act", shown.current_hash, "")
+        await told(at, provider, definitions[1])
+        (shown,) = await admin.provider_tools("raw")
+        assert shown.pin_state == tool_pb2.PIN_STATE_CHANGED
+        (difference,) = shown.differences
+        assert (difference.before, difference.after) == (before, after)
+
+
 @pytest.mark.req("TOOL-5")
 async def test_the_difference_says_what_was_and_what_is(socket_directory: Path) -> None:
     async with pinned(socket_directory) as (at, provider), operating(at) as admin:

@@ -72,7 +72,16 @@ async def test_a_name_that_could_deceive_is_refused(at: Bench, name: str, aliase
 
 @pytest.mark.req("TOOL-4")
 @pytest.mark.parametrize(
-    "schema", [b"{", b"[]", b'{"type":"frob"}', b'{"maximum":NaN}', b'{"maximum":1e400}', b'{"title":"\\ud800"}']
+    "schema",
+    [
+        b"{",
+        b'{"a":"' + b"a" * 262_144 + b'"}',
+        b"[]",
+        b'{"type":"frob"}',
+        b'{"maximum":NaN}',
+        b'{"maximum":1e400}',
+        b'{"title":"\\ud800"}',
+    ],
 )
 async def test_one_unusable_schema_costs_a_provider_that_tool_and_no_other(at: Bench, schema: bytes) -> None:
     odd = RawProvider(reading("odd", input_schema=schema), reading("fine"))
