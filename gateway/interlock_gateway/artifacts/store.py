@@ -22,7 +22,8 @@ class LinePage:
     """Consecutive lines of an artifact, line breaks included.
 
     `first` and `last` count from 1 and are both 0 when there are none. `more` says that lines follow `last`;
-    `cut` that the last line here is not whole, because the page is as large as a page may be.
+    `cut` that the last line here is not whole, because the page is as large as a page may be. `offset` is the byte at
+    which the first line begins.
     """
 
     data: bytes
@@ -30,6 +31,7 @@ class LinePage:
     last: int
     more: bool
     cut: bool
+    offset: int = 0
 
 
 class ArtifactStore:
@@ -100,7 +102,7 @@ class ArtifactStore:
         description = await self._describe(key)
         page = _PageReader(max(1, first), count)
         offset, breaks = _nearest(description.marks, page.first - 1)
-        page.at_line(breaks + 1)
+        page.begin_at(breaks + 1, offset)
         async for chunk in self._chunks(key, offset, description.artifact.total_bytes):
             if page.feed(chunk):
                 break
@@ -161,22 +163,29 @@ class _PageReader:
         self.first = first
         self._count = count
         self._line = 1
+        self._position = 0
+        self._offset = 0
         self._kept = bytearray()
         self._cut = False
 
-    def at_line(self, line: int) -> None:
-        """Say which line the first chunk begins in."""
+    def begin_at(self, line: int, offset: int) -> None:
+        """Say which line the first chunk begins in, and at which byte."""
         self._line = line
+        self._position = offset
 
     def feed(self, chunk: bytes) -> bool:
         """Take the next chunk; true when the page is full."""
         at = 0
         while at < len(chunk):
             end = chunk.find(b"\n", at) + 1 or len(chunk)
-            if self._line >= self.first and not self._keep(chunk[at:end]):
-                return True
+            if self._line >= self.first:
+                if not self._kept:
+                    self._offset = self._position + at
+                if not self._keep(chunk[at:end]):
+                    return True
             self._line += chunk[end - 1] == ord("\n")
             at = end
+        self._position += len(chunk)
         return self._full()
 
     def _keep(self, part: bytes) -> bool:
@@ -196,4 +205,6 @@ class _PageReader:
         if not data:
             return LinePage(b"", 0, 0, more=False, cut=False)
         last = self.first + data.count(b"\n") - data.endswith(b"\n")
-        return LinePage(data, self.first, last, more=self._cut or last < total_lines, cut=self._cut)
+        return LinePage(
+            data, self.first, last, more=self._cut or last < total_lines, cut=self._cut, offset=self._offset
+        )

@@ -38,15 +38,18 @@ DEFINITIONS = (
     ),
     ToolDefinition(
         name="read_artifact",
-        description="Read lines of a stored result that was too large to return whole.",
+        description="Read lines of a stored result that was too large to return whole; or bytes, where a line is long.",
         input_schema={
             "type": "object",
             "properties": {
                 "uri": _URI,
                 "offset": {"type": "integer", "minimum": 1, "description": "First line, from 1."},
                 "limit": {"type": "integer", "minimum": 1, "description": "How many lines."},
+                "byte_offset": {"type": "integer", "minimum": 0, "description": "First byte, from 0; not with offset."},
+                "byte_limit": {"type": "integer", "minimum": 1, "description": "How many bytes, with byte_offset."},
             },
             "required": ["uri"],
+            "not": {"required": ["offset", "byte_offset"]},
             "additionalProperties": False,
         },
         metadata=_READING,
@@ -121,21 +124,36 @@ class GatewayTools:
         return None
 
     async def _read(self, uri: str, arguments: JsonObject) -> ToolOutcome:
+        if "byte_offset" in arguments:
+            return await self._read_bytes(uri, _whole(arguments, "byte_offset", 0), _whole(arguments, "byte_limit", 0))
         first, limit = _whole(arguments, "offset", 1), _whole(arguments, "limit", 0)
         page = await self._artifacts.read_lines(uri, first, limit)
         kept = page.data
         last, more = page.last, page.more
         if len(kept) > PAGE_BYTES:
-            kept = kept[:PAGE_BYTES]
-            whole, newline, _ = kept.rpartition(b"\n")
-            kept = whole + newline if newline else kept
-            last, more = page.first + max(kept.count(b"\n"), 1) - 1, True
+            whole, newline, _ = kept[:PAGE_BYTES].rpartition(b"\n")
+            if not newline:
+                return await self._read_bytes(uri, page.offset, 0)
+            kept = whole + newline
+            last, more = page.first + kept.count(b"\n") - 1, True
         text = kept.decode("utf-8", "replace")
         if not text:
             total = (await self._artifacts.stat(uri)).total_lines
             return ToolOutcome(content=(Text(f"There is no line {first}: the artifact has {total} lines."),))
         note = f"\n[Showing lines {page.first}-{last}, use offset={last + 1} to continue]" if more else ""
         return ToolOutcome(content=(Text(text.rstrip("\n") + note if note else text),))
+
+    async def _read_bytes(self, uri: str, offset: int, limit: int) -> ToolOutcome:
+        """A page of bytes, for lines that are longer than a page. It ends between two characters."""
+        total = (await self._artifacts.stat(uri)).total_bytes
+        kept = await self._artifacts.read_bytes(uri, offset, min(limit or PAGE_BYTES, PAGE_BYTES))
+        if not kept:
+            return ToolOutcome(content=(Text(f"There is no byte {offset}: the artifact has {total} bytes."),))
+        end = len(kept) if offset + len(kept) >= total else whole_characters(kept)
+        text = kept[:end].decode("utf-8", "replace")
+        after = offset + end
+        note = f"\n[Showing bytes {offset}-{after - 1} of {total}, use byte_offset={after} to continue]"
+        return ToolOutcome(content=(Text(text + note if after < total else text),))
 
     async def _search(self, uri: str, arguments: JsonObject) -> ToolOutcome:
         query = SearchQuery(
@@ -154,6 +172,16 @@ class GatewayTools:
         if found.timed_out:
             lines.append("[The search took too long and stopped here]")
         return ToolOutcome(content=(Text("\n".join(lines)),))
+
+
+def whole_characters(data: bytes) -> int:
+    """How much of `data` is whole characters of UTF-8; all of it where that cannot be told."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 != 0x80:  # noqa: PLR2004 - where a character begins
+            wanted = 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4  # noqa: PLR2004 - UTF-8
+            return len(data) if wanted <= back or back == len(data) else len(data) - back
+    return len(data)
 
 
 def _whole(arguments: JsonObject, name: str, default: int) -> int:

@@ -84,6 +84,31 @@ async def test_the_agents_own_tools_read_and_search_it_page_by_page(large: Bench
         assert (refused.is_error, refused.status) == (True, CallStatus.COMPLETED)
 
 
+@pytest.mark.req("ART-3")
+async def test_a_line_longer_than_a_page_is_read_by_bytes(large: Bench, answers: Answers) -> None:
+    line = "é😀" * 6000
+    answers.text = f"short\n{line}\nend\n"
+    session = large.agent.session("s")
+    artifact = (await session.call("head", {})).artifact
+    assert artifact is not None
+    page = await session.call("read_artifact", {"uri": artifact.uri, "offset": 2})
+    read = ""
+    while "\n[Showing bytes " in page.text:
+        body, _, notice = page.text.partition("\n[Showing bytes ")
+        read += body
+        assert notice.startswith(f"{6 + len(read.encode()) - len(body.encode())}-")
+        after = int(notice.rpartition("byte_offset=")[2].removesuffix(" to continue]"))
+        page = await session.call("read_artifact", {"uri": artifact.uri, "byte_offset": after})
+        assert not page.truncated
+    assert read + page.text == f"{line}\nend\n"
+    some = await session.call("read_artifact", {"uri": artifact.uri, "byte_offset": 0, "byte_limit": 5})
+    assert some.text.startswith("short\n[Showing bytes 0-4 of ")
+    beyond = await session.call("read_artifact", {"uri": artifact.uri, "byte_offset": 10**9})
+    assert beyond.text == f"There is no byte 1000000000: the artifact has {artifact.total_bytes} bytes."
+    both = await session.call("read_artifact", {"uri": artifact.uri, "byte_offset": 0, "offset": 1})
+    assert both.status is CallStatus.DENIED
+
+
 def is_missing(result: CallResult) -> bool:
     return result.is_error and "artifact" in result.text and "line 1" not in result.text
 
