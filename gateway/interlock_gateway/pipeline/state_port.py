@@ -173,6 +173,12 @@ class Journal(Protocol):
         """At most `limit` of the session's operations, oldest first, from behind `after_sequence`."""
         ...
 
+    async def newest_operations(
+        self, session_id: str, limit: int, before_sequence: int | None = None
+    ) -> tuple[Operation, ...]:
+        """At most `limit` of the session's operations, newest first, from in front of `before_sequence`."""
+        ...
+
     async def get_operation(self, operation_id: str) -> Operation | None:
         """The operation."""
         ...

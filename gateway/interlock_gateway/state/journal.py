@@ -9,7 +9,13 @@ from interlock_gateway.pipeline.ports import RecoveryReport
 from interlock_gateway.state.call_store import finish_call
 from interlock_gateway.state.codec import encode_result
 from interlock_gateway.state.lane import Lane
-from interlock_gateway.state.operations import abandon_operations, get_operation, list_operations, move_operation
+from interlock_gateway.state.operations import (
+    abandon_operations,
+    get_operation,
+    list_operations,
+    move_operation,
+    newest_operations,
+)
 from interlock_gateway.state.pending_store import abandon_pending
 from interlock_gateway.state.transaction import Link
 
@@ -30,6 +36,13 @@ class StoredJournal:
     async def list_operations(self, session_id: str, limit: int, after_sequence: int = 0) -> tuple[Operation, ...]:
         """At most `limit` of the session's operations, oldest first, from behind `after_sequence`."""
         work = partial(list_operations, session_id=session_id, limit=limit, after_sequence=after_sequence)
+        return await self._reader.submit(work)
+
+    async def newest_operations(
+        self, session_id: str, limit: int, before_sequence: int | None = None
+    ) -> tuple[Operation, ...]:
+        """At most `limit` of the session's operations, newest first, from in front of `before_sequence`."""
+        work = partial(newest_operations, session_id=session_id, limit=limit, before_sequence=before_sequence)
         return await self._reader.submit(work)
 
     async def get_operation(self, operation_id: str) -> Operation | None:

@@ -83,6 +83,13 @@ _ABANDON = Statement(
     .returning(*_COLUMNS)
 )
 _GET = Statement(select(*_COLUMNS).where(operations.c.operation_id == bindparam("id")))
+_LAST_SEQUENCE = 2**63 - 1
+_LIST_BACKWARDS = Statement(
+    select(*_COLUMNS)
+    .where(operations.c.session_id == bindparam("session"), operations.c.sequence < bindparam("before"))
+    .order_by(operations.c.sequence.desc())
+    .limit(bindparam("limit"))
+)
 _LIST = Statement(
     select(*_COLUMNS)
     .where(operations.c.session_id == bindparam("session"), operations.c.sequence > bindparam("after"))
@@ -100,6 +107,12 @@ def get_operation(link: Link, operation_id: str) -> Operation | None:
 def list_operations(link: Link, session_id: str, limit: int, after_sequence: int) -> tuple[Operation, ...]:
     """At most `limit` of the session's operations, oldest first, from behind `after_sequence`."""
     return tuple(map(_operation, link.rows(_LIST, session=session_id, after=after_sequence, limit=limit)))
+
+
+def newest_operations(link: Link, session_id: str, limit: int, before_sequence: int | None) -> tuple[Operation, ...]:
+    """At most `limit` of the session's operations, newest first, from in front of `before_sequence`."""
+    before = _LAST_SEQUENCE if before_sequence is None else before_sequence
+    return tuple(map(_operation, link.rows(_LIST_BACKWARDS, session=session_id, before=before, limit=limit)))
 
 
 def write_intent(link: Link, operation: Operation, replica_id: str) -> Operation:

@@ -139,9 +139,10 @@ async def test_a_page_token_of_somebody_elses_is_refused(at: Bench) -> None:
             if method.name not in {"ListPending", "ListOperations"}:
                 continue
             request = request_of(method, "s", "")
-            request.page_token = "-1"
             path = f"/interlock.v1.GatewayService/{method.name}"
-            assert (await asked(channel, path, request.SerializeToString())).reason == "INVALID_PAGE_TOKEN"
+            for token in ("-1", "x", "1.5", "\u0661", " 1", "9" * 19):
+                request.page_token = token
+                assert (await asked(channel, path, request.SerializeToString())).reason == "INVALID_PAGE_TOKEN"
 
 
 @pytest.mark.req("SEC-7")

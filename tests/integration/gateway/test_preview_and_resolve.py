@@ -315,7 +315,7 @@ async def test_a_cancelled_apply_is_unknown_until_somebody_says_what_happened(so
         await eventually(at.gateway.idle)
         unknown = await session.resolve("apply", "again")
         assert "The outcome of the slow one is not known" in unknown.text
-        assert (await session.pending()).actions == ()
+        assert [action.state for action in (await session.pending()).actions] == ["outcome_unknown"]
         settled = await session.resolve("discard", "looked", extra={"outcome": "not_applied"})
         assert settled.text == "Recorded: the slow one was not applied."
         assert (await session.resolve("apply", "nothing left")).text == NOTHING

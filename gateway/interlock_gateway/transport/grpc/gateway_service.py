@@ -24,7 +24,7 @@ from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
 from interlock_gateway.registry.catalog import Listed, catalog
 from interlock_gateway.transport.grpc import decode, encode
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
-from interlock_gateway.transport.grpc.paging import page_of
+from interlock_gateway.transport.grpc.paging import MAX_DIGITS, page_of
 
 EVENTS_BUFFERED = 1000
 """Progress and output events held for a slow reader; beyond that the oldest are dropped, never the result."""
@@ -110,12 +110,13 @@ class GatewayRpcs:
         return pb.ResolveResponse(result=encode.call_result(await self._pipeline.handle(caller.principal, call)))
 
     async def list_pending(self, caller: Caller, request: pb.ListPendingRequest) -> pb.ListPendingResponse:
-        """The session's pending actions, top first."""
+        """The session's pending actions, top first, and then those of which nobody knows whether they were applied."""
         live = await self._parts.sessions.owned(caller.principal, request.session_id)
         store = self._parts.store
         actions = await store.pending.list_pending(live.session.session_id, self._parts.clock.now())
         handler = await store.handlers.get_handler(live.session.session_id)
-        page, token = page_of(actions, request.page_size, request.page_token)
+        unknown = await store.pending.unknown_pending(live.session.session_id)
+        page, token = page_of((*actions, *unknown), request.page_size, request.page_token)
         return pb.ListPendingResponse(
             pending=[encode.pending_action(action) for action in page],
             standing_handler=handler.label if handler is not None else "",
@@ -123,11 +124,11 @@ class GatewayRpcs:
         )
 
     async def list_operations(self, caller: Caller, request: pb.ListOperationsRequest) -> pb.ListOperationsResponse:
-        """The session's journal, oldest first."""
+        """The session's journal, newest first."""
         live = await self._parts.sessions.owned(caller.principal, request.session_id)
         size = min(request.page_size or 50, 500)
-        after = _sequence(request.page_token)
-        found = await self._parts.store.journal.list_operations(live.session.session_id, size, after)
+        before = _sequence(request.page_token)
+        found = await self._parts.store.journal.newest_operations(live.session.session_id, size, before)
         wanted = [item for item in found if not request.states or encode.OPERATION_STATE[item.state] in request.states]
         return pb.ListOperationsResponse(
             operations=[encode.operation(await self._shown(item)) for item in wanted],
@@ -203,9 +204,9 @@ def _listed(item: Listed) -> tool_pb2.ListedTool:
     )
 
 
-def _sequence(token: str) -> int:
+def _sequence(token: str) -> int | None:
     if not token:
-        return 0
-    if not token.isascii() or not token.isdigit():
+        return None
+    if not token.isascii() or not token.isdigit() or len(token) > MAX_DIGITS:
         raise RequestError(RequestFault.INVALID_PAGE_TOKEN, "page_token is not one of ours", field="page_token")
     return int(token)

@@ -7,6 +7,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 500
+MAX_DIGITS = 18
 T = TypeVar("T")
 
 
@@ -15,7 +16,7 @@ def page_of(items: Sequence[T], size: int, token: str) -> tuple[Sequence[T], str
 
     Raises `RequestError` for a token that is not one of ours.
     """
-    if token and not (token.isascii() and token.isdigit()):
+    if token and not (token.isascii() and token.isdigit() and len(token) <= MAX_DIGITS):
         raise RequestError(RequestFault.INVALID_PAGE_TOKEN, "page_token is not one of ours", field="page_token")
     start = int(token) if token else 0
     end = start + min(size or DEFAULT_PAGE, MAX_PAGE)
