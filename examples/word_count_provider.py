@@ -11,5 +11,4 @@ def word_count(text: str) -> str:
     return f"{len(text.split())} words"
 
 
-print(f"words is ready: {sys.argv[1]}", flush=True)
 serve_tools([word_count], sys.argv[1], name="words", version="1.0")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from interlock_gateway.cli.main import app
 from repository import ROOT, our_documents, text_of
-from snippets import SHELLS, Snippet, commands_in, snippets_in
+from snippets import PLAYED, SHELLS, Snippet, commands_in, snippets_in
 from typer.testing import CliRunner
 
 each_document = pytest.mark.parametrize("path", our_documents())
@@ -28,7 +28,7 @@ async def test_the_python_of_a_document_runs_from_top_to_bottom(
             await waiting
 
 
-@each_document
+@pytest.mark.parametrize("path", [path for path in our_documents() if path not in PLAYED])
 def test_every_command_that_a_document_shows_exists(path: str) -> None:
     for snippet in runnable(path, SHELLS):
         for words in commands_in(snippet):

@@ -16,7 +16,7 @@ findings contains {
 	not among_drafts
 }
 
-no_file_tool if input.tool.metadata.permission_class != "file"
+no_file_tool if input.call.facts.class != "file"
 
 among_drafts if {
 	count(input.call.facts.file.arguments) > 0

@@ -1,5 +1,6 @@
 """`interlock providers`."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -48,11 +49,7 @@ def providers(ctx: typer.Context, *, address: OperatorAddress = "", output: Outp
         found = admin.providers()
     screen = Screen(output)
     screen.show({"providers": list(found)}, _table(found))
-    if unconfirmed := [one.name for one in found if one.unconfirmed_tools]:
-        screen.hint(f"\nNot confirmed yet: interlock tools confirm {unconfirmed[0]}")
-    for one in found:
-        for warning in one.warnings:
-            screen.hint(f"{one.name}: {warning}")
+    _say_what_is_missing(screen, found)
 
 
 @app.command(epilog=examples("interlock providers tools docs"))
@@ -85,7 +82,9 @@ def add(
     )
     with operator(address) as admin:
         added = admin.register_provider(spec)
-    Screen(output).show(added, _table([added]))
+    screen = Screen(output)
+    screen.show(added, _table([added]))
+    _say_what_is_missing(screen, [added])
 
 
 @app.command(epilog=examples("interlock providers remove docs"))
@@ -94,6 +93,14 @@ def remove(name: Name, *, address: OperatorAddress = "", output: Output = Output
     with operator(address) as admin:
         count = admin.unregister_provider(name)
     Screen(output).show({"provider": name, "removed_tools": count}, Text(f"removed {name} and its {count} tools"))
+
+
+def _say_what_is_missing(screen: Screen, found: "Sequence[registry_pb2.ProviderInfo]") -> None:
+    if unconfirmed := [one.name for one in found if one.unconfirmed_tools]:
+        screen.hint(f"\nNot confirmed yet: interlock tools confirm {unconfirmed[0]}")
+    for one in found:
+        for warning in one.warnings:
+            screen.hint(f"{one.name}: {warning}")
 
 
 def _table(found: "list[registry_pb2.ProviderInfo]") -> Table:

@@ -16,6 +16,8 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 SEPARATORS = {"&&", "||", "|", ";", "&"}
+# Documents that `tests/e2e` plays from top to bottom in a shell, with a gateway.
+PLAYED = ("README.md", "examples/README.md")
 SHELLS = {"bash", "sh", "shell", "console"}
 
 
