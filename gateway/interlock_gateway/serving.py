@@ -71,7 +71,7 @@ class Gateway:
         self._replica = replica
         self._started_at = clock.now()
         self._listeners: list[GrpcListener] = []
-        self._open_rpcs = OpenRpcs()
+        self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
 
     def state(self) -> GatewayState:
@@ -168,7 +168,8 @@ class Gateway:
         if admin:
             rpcs = AdminRpcs(self._admin_parts()).rpcs()
             handlers.append((ADMIN_SERVICE, service_handler(ADMIN_SERVICE, rpcs, authenticator, self._open_rpcs)))
-        listener = GrpcListener(handlers, self._health, self.config.limits.max_input_bytes + OVERHEAD_BYTES)
+        # What is a little too large is refused in our own words, and what is far too large by gRPC itself.
+        listener = GrpcListener(handlers, self._health, 2 * self._open_rpcs.max_bytes)
         self._listeners.append(listener)
         return [listener.listen(self.config.at_state(address), mode) for address in addresses]
 

@@ -132,6 +132,16 @@ async def test_a_malformed_request_is_invalid_and_names_the_field(at: Bench, cas
     assert at.ledger.ran == []
 
 
+async def test_a_request_that_is_too_large_is_refused_in_words_and_nothing_runs(at: Bench) -> None:
+    async with grpc.aio.insecure_channel(at.gateway.endpoints.agents[0]) as channel:
+        ended = await asked(channel, CALL, call(input=b'{"text":"' + b"x" * 6_000_000 + b'"}'))
+        assert (ended.code, ended.reason) == (Code.RESOURCE_EXHAUSTED, "TOO_LARGE")
+        assert "at most 5242880 are accepted" in ended.message
+        far = await asked(channel, CALL, call(input=b'{"text":"' + b"x" * 12_000_000 + b'"}'))
+        assert far.code is Code.RESOURCE_EXHAUSTED
+    assert at.ledger.ran == []
+
+
 async def test_a_page_token_of_somebody_elses_is_refused(at: Bench) -> None:
     await at.agent.session("s").call("echo", {"text": "x"})
     async with grpc.aio.insecure_channel(at.gateway.endpoints.agents[0]) as channel:

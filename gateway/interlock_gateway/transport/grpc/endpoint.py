@@ -42,9 +42,10 @@ class Rpc:
 
 
 class OpenRpcs:
-    """How many RPCs are being answered, so that a drain knows when it is over."""
+    """How many RPCs are being answered, so that a drain knows when it is over; and how large a request may be."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
         self._count = 0
         self._none = asyncio.Event()
         self._none.set()
@@ -130,6 +131,9 @@ class _Guard:
         return Caller(principal, context.time_remaining())
 
     def _decoded(self, raw: bytes) -> Message:
+        if len(raw) > self._open.max_bytes:
+            words = f"the request has {len(raw)} bytes; at most {self._open.max_bytes} are accepted"
+            raise RequestError(RequestFault.TOO_LARGE, words)
         try:
             return self._request.FromString(raw)
         except DecodeError:
