@@ -5,6 +5,7 @@ The one file that knows every room; there are no globals.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -54,6 +55,16 @@ FIRST_CONTACT_S = 1.0
 _log = logging.getLogger(__name__)
 
 
+def _spare_the_collector() -> None:
+    """Let the garbage collector leave alone what lives as long as the process, and look less often at the rest.
+
+    A call makes hundreds of objects and no cycles; looking for some every 700 objects took a tenth of each call.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+
+
 async def serve(config: Config, ready: Callable[[Endpoints], None]) -> None:
     """Run a gateway until SIGTERM or SIGINT, then drain it. `ready` is told once it serves.
 
@@ -64,6 +75,7 @@ async def serve(config: Config, ready: Callable[[Endpoints], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with running(config) as gateway:
+        _spare_the_collector()
         ready(gateway.endpoints)
         await stop.wait()
         _log.info("draining")
