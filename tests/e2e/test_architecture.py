@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md is true of the sources, as far as that can be told without reading."""
+"""ARCHITECTURE.md and SECURITY.md are true of the sources, as far as that can be told without reading."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GATEWAY = ROOT / "gateway" / "interlock_gateway"
 DOCUMENT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`([\w./-]+(?:\.(?:py|rego|json)|/))`", DOCUMENT)))
+TESTS = sorted(set(re.findall(r"`(tests/[\w./-]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))))
 # What the gateway makes when it runs.
 MADE = {"audit/", "artifacts/"}
 
@@ -17,6 +18,11 @@ MADE = {"audit/", "artifacts/"}
 @pytest.mark.parametrize("path", [path for path in NAMED if path not in MADE])
 def test_every_file_it_names_is_there(path: str) -> None:
     assert (GATEWAY / path).exists() or (ROOT / path).exists() or (GATEWAY / "pipeline" / path).exists()
+
+
+@pytest.mark.parametrize("path", TESTS)
+def test_every_test_that_the_security_page_points_to_is_there(path: str) -> None:
+    assert (ROOT / path).exists()
 
 
 def test_every_room_is_named() -> None:

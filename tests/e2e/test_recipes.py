@@ -53,8 +53,8 @@ def test_the_case_of_the_recipe_is_decided_as_it_says(policies: Path) -> None:
 async def test_the_tool_of_the_recipe_works() -> None:
     names: dict[str, Any] = {}
     exec(compile(FILES["sdk/interlock/toolbox/tools/checksum.py"], "checksum.py", "exec"), names)
-    operations, files = memory_operations(["/work"])
-    files.put("/work/empty", b"")
+    operations, files = memory_operations(["/base"])
+    files.put("/base/empty", b"")
     made = names["checksum_tool"](Workbench(operations, Undo(operations)))
     provider = ToolProvider([made], name="recipe", version="1")
     request = ExecuteRequest(invocation=ToolInvocation(tool="checksum", input=b'{"path": "empty"}'))
