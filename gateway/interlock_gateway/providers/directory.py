@@ -147,6 +147,8 @@ class Directory:
     def _lost(self, connection: Connection, error: str) -> None:
         if connection.connected_since is not None:
             _log.warning("provider lost", extra={"provider": connection.spec.name, "problem": error})
+        elif error != connection.last_error:
+            _log.warning("provider not reached", extra={"provider": connection.spec.name, "problem": error})
         connection.connected_since = None
         connection.last_error = error
         connection.provider.mark_lost()

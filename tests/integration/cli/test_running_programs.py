@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from running_programs import INTERLOCK, PATIENCE_S, Place, place, started
+from waiting import eventually
 
 
 def environment(directory: Path, **settings: str) -> dict[str, str]:
@@ -55,6 +56,14 @@ def test_without_providers_the_tools_that_are_there_are_said_to_be_the_gateways_
     assert ended.returncode == 0
     assert "read_artifact" in ended.stdout
     assert "`interlock providers` says why there are no others" in ended.stderr
+
+
+async def test_a_provider_that_is_not_there_is_said_in_the_log_once(socket_directory: Path) -> None:
+    gone = '[{name: gone, address: "unix:{state}/gone.sock"}]'
+    log = socket_directory / "serve.log"
+    with started("serve", env=environment(socket_directory, INTERLOCK__PROVIDERS=gone), log=log):
+        await eventually(lambda: "provider not reached" in log.read_text(encoding="utf-8"))
+    assert log.read_text(encoding="utf-8").count("provider not reached") == 1
 
 
 def test_status_waits_for_a_gateway_that_is_still_starting(socket_directory: Path) -> None:
