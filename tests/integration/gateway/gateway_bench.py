@@ -21,7 +21,7 @@ from interlock.provider import (
     tool,
 )
 from interlock_gateway.app import running
-from interlock_gateway.config import Config, MetricsConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.config import Config, MetricsConfig, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
 from interlock_gateway.serving import Gateway
 
 
@@ -162,11 +162,17 @@ class Bench:
 
 def config_in(directory: Path, **changes: Any) -> Config:
     """A configuration whose sockets and state are in `directory`, with the ledger's provider in it."""
+    # A decision that takes long because the machine is busy with other tests is no runaway policy.
+    policy = changes.get("policy", PolicyConfig()).model_copy(update={"timeout_s": 5.0})
     return Config(
         state=StateConfig(dir=directory / "state"),
         server=ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), drain_s=5.0),
         metrics=MetricsConfig(listen="127.0.0.1:0"),
-        **{"providers": (ProviderConfig(name="ledger", address=f"unix:{directory}/ledger.sock"),), **changes},
+        **{
+            "providers": (ProviderConfig(name="ledger", address=f"unix:{directory}/ledger.sock"),),
+            **changes,
+            "policy": policy,
+        },
     )
 
 

@@ -101,7 +101,7 @@ async def served(directory: Path, drain_s: float = 10.0) -> AsyncIterator[Served
         "state": {"dir": str(directory / "state")},
         "server": {"listen": ["unix:{state}/agent.sock"], "drain_s": drain_s},
         "metrics": {"listen": ""},
-        "policy": {"workers": 1},
+        "policy": {"workers": 1, "timeout_s": 5},
         "providers": [{"name": "held", "address": f"unix:{directory}/held.sock"}],
     }
     config.write_text(json.dumps(settings))  # JSON is YAML too
