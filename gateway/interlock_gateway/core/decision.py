@@ -70,7 +70,11 @@ NO_OBLIGATIONS = Obligations()
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One evaluation's answer. `policy_revision` and `profile` say which policy gave it."""
+    """One evaluation's answer.
+
+    `policy_revision` and `profile` say which policy gave it, `call_digest` what it is bound to (CHK-3); the digest is
+    empty when the call was refused before it was known.
+    """
 
     decision_id: str
     verdict: Verdict
@@ -79,6 +83,7 @@ class Decision:
     notes: tuple[str, ...] = ()
     policy_revision: str = ""
     profile: str = ""
+    call_digest: str = ""
 
     @property
     def message(self) -> str:

@@ -1,5 +1,7 @@
 """The steps from a resolved tool to a decision that can be enforced (PIPE-2): input, facts, decision, what is sent."""
 
+from dataclasses import replace
+
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.decision import DecisionError, denial_for_failure
 from interlock_gateway.core.document import InvalidDocumentError
@@ -68,7 +70,8 @@ class Steps:
                 run.decision_id, error.code, error.message, revision=engine.revision, profile=engine.profile
             )
             return
-        run.decision = await decide(engine, run.decision_id, lambda: self._input(run))
+        decided = await decide(engine, run.decision_id, lambda: self._input(run))
+        run.decision = replace(decided, call_digest=run.digest)
         run.decide_s = clock.monotonic() - began
 
     def _input(self, run: CallRun) -> bytes:

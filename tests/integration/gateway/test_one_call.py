@@ -37,6 +37,7 @@ async def test_a_read_only_call_is_allowed_runs_and_answers(at: Bench) -> None:
     assert result.text == "hello"
     assert result.decision.verdict is Verdict.ALLOW
     assert result.decision.policy_revision == at.gateway.endpoints.policy_revision
+    assert len(result.decision.call_digest) == 64
     assert at.ledger.ran == [("echo", "hello")]
 
 

@@ -88,7 +88,7 @@ def classification(kind: Classification) -> decision_pb2.Classification:
     )
 
 
-def decision(made: Decision, kind: Classification | None, call_digest: str = "") -> decision_pb2.Decision:
+def decision(made: Decision, kind: Classification | None) -> decision_pb2.Decision:
     """A decision."""
     message = decision_pb2.Decision(
         decision_id=made.decision_id,
@@ -101,7 +101,7 @@ def decision(made: Decision, kind: Classification | None, call_digest: str = "")
         profile=made.profile,
         notes=made.notes,
         observe_only=made.profile == "observe",
-        call_digest=call_digest,
+        call_digest=made.call_digest,
     )
     if made.obligations is not NO_OBLIGATIONS:
         message.obligations.CopyFrom(_obligations(made.obligations))
@@ -210,7 +210,7 @@ def pending_action(action: PendingAction) -> pending_pb2.PendingAction:
     )
 
 
-def call_result(result: CallResult, call_digest: str = "") -> call_pb2.CallResult:
+def call_result(result: CallResult) -> call_pb2.CallResult:
     """The answer to a call."""
     message = call_pb2.CallResult(
         call_id=result.call_id,
@@ -222,7 +222,7 @@ def call_result(result: CallResult, call_digest: str = "") -> call_pb2.CallResul
         redactions=result.redactions,
     )
     if result.decision is not None:
-        message.decision.CopyFrom(decision(result.decision, result.classification, call_digest))
+        message.decision.CopyFrom(decision(result.decision, result.classification))
     if result.has_data:
         message.data = json_bytes(result.data)
     if result.details:

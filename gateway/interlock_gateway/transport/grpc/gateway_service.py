@@ -85,7 +85,7 @@ class GatewayRpcs:
         call = decode.call_request(request.call, caller.deadline_s)
         decision, run = await self._pipeline.evaluate(caller.principal, call)
         kind = run.tool.classification if run.tool is not None else None
-        return pb.EvaluateResponse(decision=encode.decision(decision, kind, run.digest))
+        return pb.EvaluateResponse(decision=encode.decision(decision, kind))
 
     async def call_tool(self, caller: Caller, request: pb.CallToolRequest) -> pb.CallToolResponse:
         """One call through the whole pipeline."""
