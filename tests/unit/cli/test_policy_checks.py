@@ -65,7 +65,7 @@ def test_a_test_that_fails_is_named_with_its_place(started: Path) -> None:
 def test_lines_that_no_test_reaches_are_shown_and_can_be_too_many(started: Path) -> None:
     tests = started / "policies" / "custom" / "protected_branch_test.rego"
     kept = tests.read_text().partition("test_a_push_to_a_protected")[0]
-    tests.write_text(f"{kept}test_another_tool_is_nothing_to_this_rule if codes({{}}) == set()\n")
+    tests.write_text(f"{kept}test_another_tool_is_nothing_to_this_rule if not push_denied({{}})\n")
     arguments = ("policy", "test", "--overlay", started / "policies")
     assert run(*arguments).exit_code == 0
     ended = run(*arguments, "--coverage", "100")
