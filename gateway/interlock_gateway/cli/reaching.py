@@ -1,6 +1,7 @@
 """Reaching the gateway: as an agent, or as an operator."""
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,11 +34,22 @@ def operator(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncA
 
 @contextmanager
 def _gateway(address: str, timeout: float) -> Iterator[SyncGateway]:
-    path = address.removeprefix("unix:")
-    if path != address and not Path(path.removeprefix("//")).exists():
-        raise CommandError(f"no gateway listens on {address}; start one with `interlock serve`", ExitCode.UNREACHABLE)
+    if address.startswith("unix:"):
+        _look_for(address)
     with SyncGateway(address, timeout=timeout) as gateway:
         yield gateway
+
+
+def _look_for(address: str) -> None:
+    """Raise `CommandError` when nobody answers on a Unix socket: gRPC would take longer and say it in more words."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(address.removeprefix("unix:").removeprefix("//"))
+        except (FileNotFoundError, ConnectionRefusedError):
+            message = f"no gateway listens on {address}; start one with `interlock serve`"
+            raise CommandError(message, ExitCode.UNREACHABLE) from None
+        except OSError as error:
+            raise CommandError(f"{address} cannot be opened: {error.strerror or error}", ExitCode.UNREACHABLE) from None
 
 
 def configured() -> Config:

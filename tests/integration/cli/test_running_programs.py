@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,6 +78,20 @@ def test_status_waits_for_a_gateway_that_is_still_starting(socket_directory: Pat
         output, errors = waiting.communicate(timeout=PATIENCE_S)
     assert waiting.returncode == 0, errors
     assert output.startswith("serving:          yes")
+
+
+def test_a_socket_that_a_killed_gateway_left_behind_is_no_gateway(socket_directory: Path) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as gone:
+        gone.bind(str(socket_directory / "a.sock"))
+    ended = refused("tools", env=environment(socket_directory))
+    assert ended.returncode == 3
+    assert "no gateway listens on" in ended.stderr
+
+
+def test_a_socket_that_cannot_be_opened_is_said_to_be_so(socket_directory: Path) -> None:
+    ended = refused("tools", "--address", f"unix:{'x' * 200}", env=environment(socket_directory))
+    assert ended.returncode == 3
+    assert "cannot be opened" in ended.stderr
 
 
 def test_status_waits_no_longer_than_it_is_told_to(socket_directory: Path) -> None:
