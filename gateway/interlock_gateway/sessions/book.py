@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from interlock_gateway.core.clock import Clock
@@ -159,6 +160,8 @@ class SessionBook:
 
     async def _enter(self, record: Session) -> LiveSession:
         kept = await self._store.sessions.load_session_facts(record.session_id)
+        # Roots may have been narrowed since the session was opened; it never keeps more than is configured now (REF-4).
+        record = replace(record, roots=_common(self._roots, record.roots))
         live = LiveSession(record, SessionFacts.from_json(kept) if kept else SessionFacts())
         await self.recount_pending(live)
         return self._live.setdefault(record.session_id, live)
@@ -194,10 +197,20 @@ def _terms(session: Session) -> tuple[object, ...]:
     return session.intent, dict(session.labels), session.tools, session.roots
 
 
+def _common(configured: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...]:
+    """What lies inside both: each of `kept` inside a configured root, and each configured root inside one of `kept`."""
+    inside = [root for root in kept if _within(root, configured)]
+    return tuple(dict.fromkeys([*inside, *(root for root in configured if _within(root, kept))]))
+
+
+def _within(root: str, roots: tuple[str, ...]) -> bool:
+    path = PurePosixPath(root)
+    return ".." not in path.parts and any(path.is_relative_to(other) for other in roots)
+
+
 def _narrowed(configured: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
     for root in wanted:
-        path = PurePosixPath(root)
-        if ".." in path.parts or not any(path.is_relative_to(allowed) for allowed in configured):
+        if not _within(root, configured):
             raise RequestError(
                 RequestFault.ROOT_NOT_ALLOWED,
                 f"workspace root {root} is not inside a configured root",
