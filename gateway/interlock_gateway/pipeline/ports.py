@@ -1,20 +1,25 @@
 """What the pipeline needs from the rooms around it, as protocols; the composition root plugs the rooms in."""
 
 # state
+from interlock_gateway.pipeline.checkpoint_port import CheckpointStore
 from interlock_gateway.pipeline.state_port import (
-    BeginOutcome,
-    CallRecord,
     CallStore,
-    Consent,
+    ChangeFeed,
     HandlerStore,
     Journal,
     PendingStore,
-    RecoveryReport,
     SessionStore,
+    StateStore,
+)
+from interlock_gateway.pipeline.state_records import (
+    BeginOutcome,
+    CallRecord,
+    Consent,
+    OpenedCheckpoint,
+    RecoveryReport,
     StateConflictError,
     StateError,
     StateOverloadedError,
-    StateStore,
     StateUnavailableError,
     StoredFormatError,
     UnknownRecordError,
@@ -24,9 +29,12 @@ __all__ = [
     "BeginOutcome",
     "CallRecord",
     "CallStore",
+    "ChangeFeed",
+    "CheckpointStore",
     "Consent",
     "HandlerStore",
     "Journal",
+    "OpenedCheckpoint",
     "PendingStore",
     "RecoveryReport",
     "SessionStore",

@@ -1,98 +1,21 @@
-"""What the pipeline needs of the durable state: protocols, the records they speak in, and how they fail."""
+"""What the pipeline needs of the durable state, as protocols."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from interlock_gateway.core.call import CallResult, CallState, CallStatus
+from interlock_gateway.core.call import CallResult, CallState
+from interlock_gateway.core.change import Listener
 from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
 from interlock_gateway.core.outcome import StandingHandler
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.core.session import Session
-from interlock_gateway.errors import InterlockError
+from interlock_gateway.pipeline.checkpoint_port import CheckpointStore
+from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, RecoveryReport
 
 # Every method answers without blocking the event loop, and what writes answers once it is on disk. Any of them raises
 # `StateUnavailableError` or `StateOverloadedError`; then nothing of that call was kept, as far as can be known.
 # A write goes on when its caller is cancelled: only the waiting stops. Whoever claims (`begin_call`, `claim_pending`)
 # therefore shields the claim and gives it back, or leaves it to `recover`.
-
-
-class StateError(InterlockError):
-    """What is asked of the state store cannot be done.
-
-    StateError
-    ├── StateUnavailableError   the database cannot be read or written now
-    ├── StateOverloadedError    too much is waiting already; ask again later
-    ├── StateConflictError      an id is taken, or what the record refers to (its session) is not there
-    ├── UnknownRecordError      there is no record with that id
-    └── StoredFormatError       a stored document was written in a format this version does not know
-
-    A transition that the tables in `core/` do not hold raises `core.machine.UnknownTransitionError`.
-    """
-
-
-class StateUnavailableError(StateError):
-    """The database cannot be read or written now: disk full, locked, gone, or an I/O error."""
-
-
-class StateOverloadedError(StateError):
-    """More is waiting than the store takes on; nothing was done, and it may be asked again later."""
-
-
-class StateConflictError(StateError):
-    """An id is taken, or what the record refers to (its session) is not there."""
-
-
-class UnknownRecordError(StateError):
-    """There is no record with that id."""
-
-
-class StoredFormatError(StateError):
-    """A stored document was written in a format this version does not know."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallRecord:
-    """What is kept of a call so that its id runs once (PIPE-10). `updated_at` is Unix seconds.
-
-    `request_digest` is the caller's digest of all that makes two requests the same. `result` is a `CallResult` as
-    `CallStore.encode_result` gives it; it and `status` are `None` until there is one.
-    """
-
-    session_id: str
-    call_id: str
-    request_digest: str
-    state: CallState
-    updated_at: float
-    status: CallStatus | None = None
-    result: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BeginOutcome:
-    """Either `operation`: the call is this caller's to dispatch; or `existing`: its id was used before."""
-
-    operation: Operation | None = None
-    existing: CallRecord | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveryReport:
-    """What a start found unfinished and now calls unknown: `operations` (PIPE-9) and `pending` (PREV-14)."""
-
-    operations: tuple[Operation, ...] = ()
-    pending: tuple[PendingAction, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """Who confirmed what a provider declares, when, and the table that was shown (TOOL-3). `at` is Unix seconds."""
-
-    provider: str
-    definitions_sha256: str
-    by: str
-    at: float
-    shown_json: str
 
 
 class SessionStore(Protocol):
@@ -274,6 +197,14 @@ class HandlerStore(Protocol):
         ...
 
 
+class ChangeFeed(Protocol):
+    """Tells of changes after they are committed, here or in another replica (STATE-1), on the event loop."""
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` with every change from now on, until the returned function is called. It must not raise."""
+        ...
+
+
 class StateStore(Protocol):
     """All that outlives the process."""
 
@@ -305,4 +236,14 @@ class StateStore(Protocol):
     @property
     def handlers(self) -> HandlerStore:
         """Standing handlers."""
+        ...
+
+    @property
+    def checkpoints(self) -> CheckpointStore:
+        """Checkpoints."""
+        ...
+
+    @property
+    def changes(self) -> ChangeFeed:
+        """What has changed, for whoever waits for it."""
         ...

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from interlock_gateway.core.change import Change
 from interlock_gateway.patience import Patience
 from interlock_gateway.pipeline.ports import StateOverloadedError, StateUnavailableError
 from interlock_gateway.state.batch import Failed, Outcome, Work
@@ -30,7 +31,8 @@ class Lane:
     """Runs submitted functions in its own thread, each batch by `run_batch`, and answers on the running event loop.
 
     `capacity` bounds what waits. After a failure `healthy` is false until a batch succeeds that also runs `probe`,
-    which is tried every `probe_every_s` seconds; a lane without a probe waits for the next submission.
+    which is tried every `probe_every_s` seconds; a lane without a probe waits for the next submission. `publish`
+    gets what committed transactions announced, on the event loop, after their callers have their answers.
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class Lane:
         capacity: int,
         probe: Work[Any] | None = None,
         probe_every_s: float = 1.0,
+        publish: Callable[[list[Change]], None] | None = None,
     ) -> None:
         self._database = database
+        self._publish = publish
         self._run_batch = run_batch
         self._capacity = capacity
         self._probe = probe
@@ -130,10 +134,11 @@ class Lane:
 
     def _answer(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
         # A closed loop has nobody left who waits.
+        changes = self._link.take_announced() if self._link is not None else []
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._settle, jobs, outcomes)
+            self._loop.call_soon_threadsafe(self._settle, jobs, outcomes, changes)
 
-    def _settle(self, jobs: list[_Job], outcomes: list[Outcome]) -> None:
+    def _settle(self, jobs: list[_Job], outcomes: list[Outcome], changes: list[Change]) -> None:
         self._patience.answered(len(jobs))
         for job, outcome in zip(jobs, outcomes, strict=True):
             if job.future.done():
@@ -142,6 +147,8 @@ class Lane:
                 job.future.set_exception(outcome.error)
             else:
                 job.future.set_result(outcome.value)
+        if changes and self._publish is not None:
+            self._publish(changes)
 
 
 def _unavailable(cause: Exception) -> StateUnavailableError:

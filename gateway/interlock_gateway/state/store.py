@@ -9,6 +9,7 @@ from sqlalchemy import bindparam
 
 from interlock_gateway.state.batch import read_each, write_together
 from interlock_gateway.state.call_store import Calls
+from interlock_gateway.state.changes import LocalChanges
 from interlock_gateway.state.database import open_database
 from interlock_gateway.state.handler_store import StandingHandlers
 from interlock_gateway.state.journal import StoredJournal
@@ -38,7 +39,8 @@ class SqlStateStore:
     It belongs to the event loop it was opened on.
     """
 
-    def __init__(self, reader: Lane, writer: Lane, replica_id: str) -> None:
+    def __init__(self, reader: Lane, writer: Lane, replica_id: str, changes: LocalChanges) -> None:
+        self.changes = changes
         self._reader = reader
         self._writer = writer
         self.sessions = Sessions(reader, writer)
@@ -68,11 +70,18 @@ class SqlStateStore:
         await asyncio.get_running_loop().run_in_executor(None, ensure_current, migrating)
         database = open_database(url, busy_timeout_s=busy_timeout_s)
         probe = partial(_probe, replica_id=replica_id)
+        changes = LocalChanges()
         reader = Lane("state-read", database, read_each, capacity=capacity)
         writer = Lane(
-            "state-write", database, write_together, capacity=capacity, probe=probe, probe_every_s=probe_every_s
+            "state-write",
+            database,
+            write_together,
+            capacity=capacity,
+            probe=probe,
+            probe_every_s=probe_every_s,
+            publish=changes.publish,
         )
-        return cls(reader, writer, replica_id)
+        return cls(reader, writer, replica_id, changes)
 
     @property
     def healthy(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Delete, Insert, Select, Update
 
+from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.pipeline.ports import StateConflictError
 from interlock_gateway.state.database import Database, InsertInto
 
@@ -58,10 +59,12 @@ class Link:
     Anything may raise `DatabaseFailedError`. A statement raises `StateConflictError` when it breaks a constraint.
     """
 
-    __slots__ = ("_compiled", "_connection", "_cursor", "_database")
+    __slots__ = ("_announced", "_compiled", "_connection", "_cursor", "_database", "_marked")
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._announced: list[Change] = []
+        self._marked = 0
         self._compiled: dict[Statement, _Compiled] = {}
         try:
             self._connection = database.engine.raw_connection()
@@ -83,9 +86,19 @@ class Link:
         self._execute(statement, values)
         return int(self._cursor.rowcount)
 
+    def announce(self, topic: Topic, session_id: str, key: str) -> None:
+        """Tell of this change once, and only if, the transaction is committed."""
+        self._announced.append(Change(topic, session_id, key))
+
+    def take_announced(self) -> list[Change]:
+        """What was committed and not told yet."""
+        taken, self._announced = self._announced, []
+        return taken
+
     def begin(self) -> None:
         """Begin a transaction that writes."""
         self._command(self._database.begin)
+        self._announced.clear()
 
     def commit(self) -> None:
         """End the transaction; what it did is on disk then."""
@@ -93,11 +106,13 @@ class Link:
 
     def roll_back(self) -> None:
         """End the transaction as if it had not been."""
+        self._announced.clear()
         self._command("ROLLBACK")
 
     def mark(self) -> None:
         """Set a point in the transaction to return to."""
         self._command("SAVEPOINT work")
+        self._marked = len(self._announced)
 
     def forget_mark(self) -> None:
         """Keep what was done since `mark`."""
@@ -105,6 +120,7 @@ class Link:
 
     def return_to_mark(self) -> None:
         """Undo what was done since `mark`, and forget it."""
+        del self._announced[self._marked :]
         self._command("ROLLBACK TO SAVEPOINT work")
         self._command("RELEASE SAVEPOINT work")
 

@@ -1,0 +1,78 @@
+"""What the pipeline and the approvers need of kept checkpoints (CHK-9)."""
+
+from typing import Protocol
+
+from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState
+from interlock_gateway.core.operation import Operation
+from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, OpenedCheckpoint
+
+
+class CheckpointStore(Protocol):
+    """Checkpoints (CHK-9): each is decided once, whichever replica is asked. Every change is announced after commit."""
+
+    async def open_checkpoint(self, checkpoint: Checkpoint, record: CallRecord) -> OpenedCheckpoint:
+        """Keep the checkpoint and its call's record, which is `awaiting_checkpoint`; both or neither.
+
+        A record that is `awaiting_checkpoint` already may get a further checkpoint, when its last one is closed
+        (an edit, a changed policy); any other record with that id is `existing`.
+        """
+        ...
+
+    async def get_checkpoint(self, checkpoint_id: str) -> Checkpoint | None:
+        """The checkpoint."""
+        ...
+
+    async def checkpoint_of_call(self, session_id: str, call_id: str) -> Checkpoint | None:
+        """The call's newest checkpoint."""
+        ...
+
+    async def list_checkpoints(
+        self,
+        states: tuple[CheckpointState, ...],
+        limit: int,
+        *,
+        session_id: str = "",
+        after: tuple[float, str] | None = None,
+    ) -> tuple[Checkpoint, ...]:
+        """At most `limit` in these states, those that expire first in front, from behind (`expires_at`, id) `after`."""
+        ...
+
+    async def count_open_checkpoints(self, now: float) -> int:
+        """How many are open."""
+        ...
+
+    async def answer_checkpoint(self, checkpoint_id: str, answer: CheckpointAnswer, now: float) -> Checkpoint:
+        """Add what an approver said, by the rules of `core.checkpoint.answered`; the checkpoint as it is then.
+
+        Raises `AnswerRefusedError` and `UnknownRecordError`. Of many answers at once each counts or is refused.
+        """
+        ...
+
+    async def withdraw_checkpoint(self, checkpoint_id: str, now: float, reason: str) -> Checkpoint | None:
+        """Open → withdrawn; `None` when it is not open any more."""
+        ...
+
+    async def begin_approved(
+        self, checkpoint_id: str, digest: str, record: CallRecord, operation: Operation, now: float
+    ) -> BeginOutcome:
+        """Use the approval, take the call from waiting to dispatching and write the intent: all or none (CHK-3).
+
+        Of many redeemers one gets the operation. The others, and every redeemer of a checkpoint that is not approved,
+        is past its expiry or was approved for another digest, get the call's record as `existing`.
+        """
+        ...
+
+    async def settle_waiting(self, record: CallRecord) -> CallRecord:
+        """End a call that waits, without dispatch: `record` takes the place of the waiting one.
+
+        An approval that was not used is expired with it. When the call does not wait any more, the kept record.
+        """
+        ...
+
+    async def expire_checkpoints(self, now: float) -> tuple[Checkpoint, ...]:
+        """Every open or approved checkpoint past its expiry → expired."""
+        ...
+
+    async def escalate_checkpoints(self, now: float) -> tuple[Checkpoint, ...]:
+        """Every open checkpoint past `escalate_at` is open to its second groups too."""
+        ...

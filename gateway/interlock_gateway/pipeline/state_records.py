@@ -1,0 +1,95 @@
+"""The records that the pipeline and the durable state speak in, and how the state fails."""
+
+from dataclasses import dataclass
+
+from interlock_gateway.core.call import CallState, CallStatus
+from interlock_gateway.core.checkpoint import Checkpoint
+from interlock_gateway.core.operation import Operation
+from interlock_gateway.core.pending import PendingAction
+from interlock_gateway.errors import InterlockError
+
+
+class StateError(InterlockError):
+    """What is asked of the state store cannot be done.
+
+    StateError
+    ├── StateUnavailableError   the database cannot be read or written now
+    ├── StateOverloadedError    too much is waiting already; ask again later
+    ├── StateConflictError      an id is taken, or what the record refers to (its session) is not there
+    ├── UnknownRecordError      there is no record with that id
+    └── StoredFormatError       a stored document was written in a format this version does not know
+
+    A transition that the tables in `core/` do not hold raises `core.machine.UnknownTransitionError`.
+    """
+
+
+class StateUnavailableError(StateError):
+    """The database cannot be read or written now: disk full, locked, gone, or an I/O error."""
+
+
+class StateOverloadedError(StateError):
+    """More is waiting than the store takes on; nothing was done, and it may be asked again later."""
+
+
+class StateConflictError(StateError):
+    """An id is taken, or what the record refers to (its session) is not there."""
+
+
+class UnknownRecordError(StateError):
+    """There is no record with that id."""
+
+
+class StoredFormatError(StateError):
+    """A stored document was written in a format this version does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """What is kept of a call so that its id runs once (PIPE-10). `updated_at` is Unix seconds.
+
+    `request_digest` is the caller's digest of all that makes two requests the same. `result` is a `CallResult` as
+    `CallStore.encode_result` gives it; it and `status` are `None` until there is one.
+    """
+
+    session_id: str
+    call_id: str
+    request_digest: str
+    state: CallState
+    updated_at: float
+    status: CallStatus | None = None
+    result: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BeginOutcome:
+    """Either `operation`: the call is this caller's to dispatch; or `existing`: its id was used before."""
+
+    operation: Operation | None = None
+    existing: CallRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReport:
+    """What a start found unfinished and now calls unknown: `operations` (PIPE-9) and `pending` (PREV-14)."""
+
+    operations: tuple[Operation, ...] = ()
+    pending: tuple[PendingAction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Who confirmed what a provider declares, when, and the table that was shown (TOOL-3). `at` is Unix seconds."""
+
+    provider: str
+    definitions_sha256: str
+    by: str
+    at: float
+    shown_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedCheckpoint:
+    """Either `checkpoint`: it is open and the call waits for it; or `existing`: the call id was used before."""
+
+    checkpoint: Checkpoint | None = None
+    existing: CallRecord | None = None
