@@ -130,9 +130,13 @@ class OutputEvent:
 
 @dataclass(frozen=True, slots=True)
 class WaitingEvent:
-    """The call waits for its turn in its session; `calls_ahead` were there before it (PIPE-8)."""
+    """The call waits: for its turn in its session, where `calls_ahead` were there before it (PIPE-8), or for a person.
 
-    calls_ahead: int
+    With a `checkpoint_id` it is a person it waits for, and it holds no turn: whoever calls side by side may go on.
+    """
+
+    calls_ahead: int = 0
+    checkpoint_id: str = ""
 
 
 ToolEvent = ProgressEvent | OutputEvent | WaitingEvent

@@ -25,7 +25,7 @@ from interlock_gateway.core.call import CallResult, CallStatus, PendingRef
 from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations, Verdict
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
-from interlock_gateway.core.outcome import OutputEvent, Preview, ProgressEvent, ToolEvent
+from interlock_gateway.core.outcome import OutputEvent, Preview, ProgressEvent, WaitingEvent
 from interlock_gateway.core.pending import PendingAction, PendingOrigin, PendingState
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import Classification, Effect, PinState, ToolDefinition, TruncationStrategy, UndoMethod
@@ -249,10 +249,15 @@ def output(event: OutputEvent) -> progress_pb2.OutputChunk:
     return progress_pb2.OutputChunk(stream=stream, text=event.text)
 
 
-def waiting(event: ToolEvent, since: float) -> progress_pb2.Waiting:
-    """A call waits for its turn."""
-    ahead = getattr(event, "calls_ahead", 0)
-    return progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_LOCK, since=timestamp(since), calls_ahead=ahead)
+def waiting(event: WaitingEvent, since: float) -> progress_pb2.Waiting:
+    """A call waits for its turn, or for a person."""
+    if event.checkpoint_id:
+        made = progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_CHECKPOINT, since=timestamp(since))
+        made.checkpoint.checkpoint_id = event.checkpoint_id
+        return made
+    return progress_pb2.Waiting(
+        reason=progress_pb2.WAIT_REASON_LOCK, since=timestamp(since), calls_ahead=event.calls_ahead
+    )
 
 
 def operation(done: Operation) -> operation_pb2.Operation:
