@@ -13,7 +13,7 @@ from interlock_gateway.cli.options import AgentAddress, Output, Session, Timeout
 from interlock_gateway.cli.reaching import agent_gateway
 from interlock_gateway.cli.result_view import exit_code, show_result
 from interlock_gateway.cli.screen import OutputFormat, Screen
-from interlock_gateway.cli.visible import visible, visible_line
+from interlock_gateway.core.visible import visible, visible_line
 
 app = group("Call a tool.", "")
 CONFIDENCE_FIELD = "_flyto_confidence"

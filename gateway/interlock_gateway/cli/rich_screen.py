@@ -8,7 +8,7 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from interlock_gateway.cli.screen import Block, Fields, Table, Text
-from interlock_gateway.cli.visible import visible, visible_line
+from interlock_gateway.core.visible import visible, visible_line
 
 
 def render(blocks: Sequence[Block], console: Console | None = None) -> None:

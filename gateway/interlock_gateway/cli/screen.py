@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import typer
 
 from interlock_gateway.cli.jsonable import to_json
-from interlock_gateway.cli.visible import visible, visible_line
+from interlock_gateway.core.visible import visible, visible_line
 
 
 class OutputFormat(StrEnum):

@@ -4,7 +4,7 @@ import sys
 import unicodedata
 
 import pytest
-from interlock_gateway.cli.visible import visible, visible_line
+from interlock_gateway.core.visible import visible, visible_line
 
 
 @pytest.mark.req("CHK-10")

@@ -1,8 +1,10 @@
-"""Text from tools and agents, made safe to show on a terminal (CHK-10): what would not be seen is made visible."""
+"""Text from tools and agents, made safe to show to people (CHK-10): what would not be seen is made visible."""
 
+import json
 import re
 
 _TAB, _LINE = "\t", "\n"
+_DELETE = 0x7F
 # Letters, marks and symbols that are printable by their category, and yet leave nothing to see.
 _BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {chr(code) for code in range(0x180B, 0x180E)}
 _SELECTORS = frozenset(chr(code) for code in range(0xE0100, 0xE01F0))
@@ -30,9 +32,25 @@ def visible_line(text: str) -> str:
     return _SUSPECT.sub(lambda found: _shown(found[0]), text)
 
 
+def visible_json(text: str) -> str:
+    r"""JSON text with the same characters escaped in its strings: it means what it meant, and can be edited and sent.
+
+    >>> visible_json('{"file": "\u202efdp.exe"}')
+    '{"file": "\\u202efdp.exe"}'
+    """
+    return _SUSPECT.sub(lambda found: _escaped(found[0]), text)
+
+
 def _shown(character: str, *, keep: tuple[str, ...] = ()) -> str:
-    if character in keep:
+    return character if character in keep or _is_seen(character) else f"<U+{ord(character):04X}>"
+
+
+def _escaped(character: str) -> str:
+    # In valid JSON these stand between tokens alone, where they are line breaks and indentation.
+    if character in "\t\n\r" or _is_seen(character):
         return character
-    if character.isprintable() and character not in _BLANK and character not in _SELECTORS:
-        return character
-    return f"<U+{ord(character):04X}>"
+    return json.dumps(character)[1:-1] if ord(character) != _DELETE else "\\u007f"
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and character not in _BLANK and character not in _SELECTORS
