@@ -49,7 +49,10 @@ CALL_MACHINE: StateMachine[CallState] = StateMachine(
                 CallState.DISPATCHING,
             }
         ),
-        CallState.AWAITING_CHECKPOINT: frozenset({CallState.DECIDED, CallState.DENIED}),
+        # An approver's own words complete a call; it fails when what is to go on cannot (CHK-7).
+        CallState.AWAITING_CHECKPOINT: frozenset(
+            {CallState.DECIDED, CallState.DENIED, CallState.PREVIEWED, CallState.COMPLETED, CallState.FAILED}
+        ),
         CallState.DISPATCHING: frozenset({CallState.COMPLETED, CallState.FAILED, CallState.OUTCOME_UNKNOWN}),
     },
 )

@@ -10,11 +10,14 @@ from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, O
 class CheckpointStore(Protocol):
     """Checkpoints (CHK-9): each is decided once, whichever replica is asked. Every change is announced after commit."""
 
-    async def open_checkpoint(self, checkpoint: Checkpoint, record: CallRecord) -> OpenedCheckpoint:
+    async def open_checkpoint(
+        self, checkpoint: Checkpoint, record: CallRecord, *, instead_of: str = ""
+    ) -> OpenedCheckpoint:
         """Keep the checkpoint and its call's record, which is `awaiting_checkpoint`; both or neither.
 
-        A record that is `awaiting_checkpoint` already may get a further checkpoint, when its last one is closed
-        (an edit, a changed policy); any other record with that id is `existing`.
+        A record that is `awaiting_checkpoint` already may get a further checkpoint, when its last one is closed (an
+        edit) or is `instead_of` (a changed policy), which is closed with it; any other record with that id is
+        `existing`.
         """
         ...
 
@@ -65,14 +68,15 @@ class CheckpointStore(Protocol):
     async def settle_waiting(self, record: CallRecord) -> CallRecord:
         """End a call that waits, without dispatch: `record` takes the place of the waiting one.
 
-        An approval that was not used is expired with it. When the call does not wait any more, the kept record.
+        An approval that was not used is expired with it, a checkpoint that is open is withdrawn. When the call does not
+        wait any more, the kept record.
         """
         ...
 
     async def expire_checkpoints(self, now: float) -> tuple[Checkpoint, ...]:
-        """Every open or approved checkpoint past its expiry → expired."""
+        """Open or approved checkpoints past their expiry → expired; a bounded number at once."""
         ...
 
     async def escalate_checkpoints(self, now: float) -> tuple[Checkpoint, ...]:
-        """Every open checkpoint past `escalate_at` is open to its second groups too."""
+        """Open checkpoints past `escalate_at` are open to their second groups too; a bounded number at once."""
         ...

@@ -5,6 +5,7 @@ from functools import partial
 from sqlalchemy import bindparam, select, update
 
 from interlock_gateway.core.call import CALL_MACHINE, CallResult, CallState, CallStatus
+from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
 from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, UnknownRecordError
@@ -61,7 +62,7 @@ class Calls:
 
     async def find_call(self, session_id: str, call_id: str) -> CallRecord | None:
         """What is kept of the call."""
-        return await self._reader.submit(partial(_find, session_id=session_id, call_id=call_id))
+        return await self._reader.submit(partial(find_call, session_id=session_id, call_id=call_id))
 
     async def begin_call(self, record: CallRecord, operation: Operation) -> BeginOutcome:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
@@ -119,19 +120,22 @@ def finish_call(
         now=now,
     )
     if changed:
+        link.announce(Topic.CALL, session_id, call_id)
         return
-    found = _find(link, session_id, call_id)
+    found = find_call(link, session_id, call_id)
     if found is None:
         raise UnknownRecordError(f"there is no call {call_id}")
     raise UnknownTransitionError(f"call: {found.state.value} -> {target.value} is not a transition")
 
 
-def _find(link: Link, session_id: str, call_id: str) -> CallRecord | None:
+def find_call(link: Link, session_id: str, call_id: str) -> CallRecord | None:
+    """What is kept of the call."""
     row = link.row(_FIND, session=session_id, call=call_id)
     return None if row is None else _record_of(row)
 
 
-def _insert(link: Link, record: CallRecord) -> bool:
+def insert_call(link: Link, record: CallRecord) -> bool:
+    """Keep `record`; false when its id was used before."""
     return bool(
         link.change(
             _INSERT,
@@ -147,15 +151,16 @@ def _insert(link: Link, record: CallRecord) -> bool:
 
 
 def _begin(link: Link, record: CallRecord, operation: Operation, replica_id: str) -> BeginOutcome:
-    if not _insert(link, record):
-        return BeginOutcome(existing=_find(link, record.session_id, record.call_id))
+    if not insert_call(link, record):
+        return BeginOutcome(existing=find_call(link, record.session_id, record.call_id))
     return BeginOutcome(operation=write_intent(link, operation, replica_id))
 
 
 def _record(link: Link, record: CallRecord) -> CallRecord:
-    if _insert(link, record):
+    if insert_call(link, record):
+        link.announce(Topic.CALL, record.session_id, record.call_id)
         return record
-    kept = _find(link, record.session_id, record.call_id)
+    kept = find_call(link, record.session_id, record.call_id)
     assert kept is not None
     return kept
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import bindparam, insert, select, update
 
+from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.operation import OPERATION_MACHINE, Operation, OperationState, UndoInfo
 from interlock_gateway.pipeline.ports import UnknownRecordError
@@ -166,6 +167,7 @@ def move_operation(link: Link, operation_id: str, target: OperationState, now: f
     )
     if not changed:
         raise _cannot_go(_existing(link, operation_id), target)
+    link.announce(Topic.OPERATION, after.session_id, operation_id)
     return after
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
+from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.pending import PENDING_MACHINE, PendingAction, PendingState
 from interlock_gateway.pipeline.ports import StateConflictError, UnknownRecordError
@@ -58,7 +59,7 @@ class PendingActions:
         replica = self._replica_id
 
         def work(link: Link) -> PendingAction | None:
-            return _first(link.rows(sql.CLAIM, id=pending_id, claimed_by=claimant, replica=replica, now=now))
+            return _told_one(link, link.rows(sql.CLAIM, id=pending_id, claimed_by=claimant, replica=replica, now=now))
 
         return await self._writer.submit(work)
 
@@ -82,25 +83,25 @@ class PendingActions:
         """Pending → discarded; `None` when it is not pending any more. Of many callers one gets it."""
         result = sql.reason_document(reason)
         return await self._writer.submit(
-            lambda link: _first(link.rows(sql.DISCARD, id=pending_id, now=now, result=result))
+            lambda link: _told_one(link, link.rows(sql.DISCARD, id=pending_id, now=now, result=result))
         )
 
     async def discard_session_pending(self, session_id: str, reason: str, now: float) -> tuple[PendingAction, ...]:
         """Discard every pending action of the session."""
         result = sql.reason_document(reason)
         return await self._writer.submit(
-            lambda link: _actions(link.rows(sql.DISCARD_SESSION, session=session_id, now=now, result=result))
+            lambda link: _told(link, link.rows(sql.DISCARD_SESSION, session=session_id, now=now, result=result))
         )
 
     async def expire_pending(self, now: float) -> tuple[PendingAction, ...]:
         """Every pending action past its expiry → expired, with reason `expired` (PREV-13)."""
         result = sql.reason_document("expired")
-        return await self._writer.submit(lambda link: _actions(link.rows(sql.EXPIRE, now=now, result=result)))
+        return await self._writer.submit(lambda link: _told(link, link.rows(sql.EXPIRE, now=now, result=result)))
 
 
 def abandon_pending(link: Link, replica_id: str, now: float, reason: str) -> tuple[PendingAction, ...]:
     """Call unknown whatever `replica_id` was applying."""
-    return _actions(link.rows(sql.ABANDON, replica=replica_id, now=now, result=sql.reason_document(reason)))
+    return _told(link, link.rows(sql.ABANDON, replica=replica_id, now=now, result=sql.reason_document(reason)))
 
 
 def _push(link: Link, action: PendingAction) -> PendingAction:
@@ -111,6 +112,7 @@ def _insert(link: Link, action: PendingAction) -> PendingAction:
     if action.state is not PendingState.PENDING:
         raise ValueError("an action starts pending")
     link.change(sql.INSERT, **sql.values_of(action))
+    link.announce(Topic.PENDING, action.session_id, action.session_id)
     return action
 
 
@@ -130,7 +132,7 @@ def _release(link: Link, pending_id: str, now: float) -> PendingAction:
     PENDING_MACHINE.step(PendingState.APPLYING, PendingState.PENDING)
     before = _existing(link, pending_id)
     place = _next_sequence(link, before.session_id)
-    released = _first(link.rows(sql.RELEASE, id=pending_id, place=place, now=now))
+    released = _told_one(link, link.rows(sql.RELEASE, id=pending_id, place=place, now=now))
     if released is None:
         raise _cannot_go(before.state, PendingState.PENDING)
     return released
@@ -148,16 +150,15 @@ def _move(
 
 def _swap(link: Link, before: PendingAction, target: PendingState, now: float, reason: str) -> PendingAction:
     """Compare and set: `before` is still in its state, and is in `target` then."""
-    after = _first(
-        link.rows(
-            sql.MOVE,
-            id=before.pending_id,
-            source=before.state.value,
-            target=target.value,
-            now=now,
-            result=sql.reason_document(reason),
-        )
+    moved = link.rows(
+        sql.MOVE,
+        id=before.pending_id,
+        source=before.state.value,
+        target=target.value,
+        now=now,
+        result=sql.reason_document(reason),
     )
+    after = _told_one(link, moved)
     if after is None:
         raise _cannot_go(_existing(link, before.pending_id).state, target)
     return after
@@ -179,6 +180,18 @@ def _existing(link: Link, pending_id: str) -> PendingAction:
     if action is None:
         raise UnknownRecordError(f"there is no pending action {pending_id}")
     return action
+
+
+def _told(link: Link, rows: Iterable[Row]) -> tuple[PendingAction, ...]:
+    """The actions in `rows`, of which it is told that they have changed."""
+    actions = _actions(rows)
+    for action in actions:
+        link.announce(Topic.PENDING, action.session_id, action.session_id)
+    return actions
+
+
+def _told_one(link: Link, rows: list[Row]) -> PendingAction | None:
+    return next(iter(_told(link, rows)), None)
 
 
 def _first(rows: list[Row]) -> PendingAction | None:

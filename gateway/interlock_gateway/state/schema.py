@@ -16,11 +16,12 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    UniqueConstraint,
     literal_column,
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0001"
+HEAD = "0002"
 
 metadata = MetaData(
     naming_convention={
@@ -117,6 +118,39 @@ Index(
     pending_actions.c.replica_id,
     sqlite_where=IS_APPLYING,
     postgresql_where=IS_APPLYING,
+)
+
+# What people are asked, as it was asked (`document`) and as far as it has come (`progress`).
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("checkpoint_id", Text, primary_key=True),
+    Column("session_id", Text, nullable=False),
+    Column("call_id", Text, nullable=False),
+    # Which of the call's checkpoints it is, from 1: an edit or a changed policy asks again.
+    Column("ordinal", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    # Empty when it never is, once it has been, and once it is not open any more.
+    Column("escalates_at", Double),
+    Column("updated_at", Double, nullable=False),
+    # Counts its changes: each is made to the version that was read, or not at all.
+    Column("version", Integer, nullable=False),
+    Column("input", LargeBinary, nullable=False),
+    Column("document", LargeBinary, nullable=False),
+    Column("progress", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["session_id", "call_id"], ["calls.session_id", "calls.call_id"]),
+    UniqueConstraint("session_id", "call_id", "ordinal"),
+    Index(None, "state", "expires_at", "checkpoint_id"),
+    Index(None, "session_id", "state", "expires_at", "checkpoint_id"),
+)
+
+TO_BE_ESCALATED = checkpoints.c.escalates_at.is_not(None)
+Index(
+    "ix_checkpoints_escalation",
+    checkpoints.c.escalates_at,
+    sqlite_where=TO_BE_ESCALATED,
+    postgresql_where=TO_BE_ESCALATED,
 )
 
 standing_handlers = Table(

@@ -5,6 +5,7 @@ from functools import partial
 
 from sqlalchemy import bindparam, or_, select, update
 
+from interlock_gateway.core.change import Topic
 from interlock_gateway.core.session import Session
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.record_codec import RecordCodec
@@ -112,7 +113,8 @@ def _ensure(link: Link, session: Session) -> Session:
 
 
 def _close(link: Link, session_id: str, now: float) -> Session | None:
-    link.change(_CLOSE, id=session_id, now=now)
+    if link.change(_CLOSE, id=session_id, now=now):
+        link.announce(Topic.SESSION, session_id, session_id)
     return _get(link, session_id)
 
 

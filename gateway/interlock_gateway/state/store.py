@@ -10,6 +10,7 @@ from sqlalchemy import bindparam
 from interlock_gateway.state.batch import read_each, write_together
 from interlock_gateway.state.call_store import Calls
 from interlock_gateway.state.changes import LocalChanges
+from interlock_gateway.state.checkpoint_store import Checkpoints
 from interlock_gateway.state.database import open_database
 from interlock_gateway.state.handler_store import StandingHandlers
 from interlock_gateway.state.journal import StoredJournal
@@ -47,6 +48,7 @@ class SqlStateStore:
         self.calls = Calls(reader, writer, replica_id)
         self.journal = StoredJournal(reader, writer, replica_id)
         self.pending = PendingActions(reader, writer, replica_id)
+        self.checkpoints = Checkpoints(reader, writer, replica_id)
         self.handlers = StandingHandlers(reader, writer)
         self.pins = Pins(reader, writer)
 

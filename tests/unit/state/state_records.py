@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from interlock_gateway.core.call import CallState, CallStatus
+from interlock_gateway.core.checkpoint import ApproverDecision, Checkpoint, CheckpointAnswer
 from interlock_gateway.core.operation import Operation, OperationState
 from interlock_gateway.core.pending import PendingAction, PendingOrigin
 from interlock_gateway.core.session import Session
@@ -58,3 +59,41 @@ def an_action(pending_id: str = "p", session_id: str = "s", **changes: Any) -> P
         expires_at=NOW + 1800,
     )
     return replace(action, **changes)
+
+
+def a_checkpoint(checkpoint_id: str = "k", call_id: str = "c", session_id: str = "s", **changes: Any) -> Checkpoint:
+    checkpoint = Checkpoint(
+        checkpoint_id=checkpoint_id,
+        session_id=session_id,
+        call_id=call_id,
+        request_digest="digest",
+        requester="alice",
+        requester_kind="agent",
+        tool="write_file",
+        provider="files",
+        pin="f" * 64,
+        digest="d" * 64,
+        policy_revision="1",
+        input=b'{"path":"a"}',
+        created_at=NOW,
+        expires_at=NOW + 600,
+    )
+    return replace(checkpoint, **changes)
+
+
+def a_waiting_call(call_id: str = "c", session_id: str = "s", **changes: Any) -> CallRecord:
+    record = a_record(call_id, session_id, state=CallState.AWAITING_CHECKPOINT, status=CallStatus.AWAITING_CHECKPOINT)
+    return replace(record, **changes)
+
+
+def an_answer(approver: str = "bob", **changes: Any) -> CheckpointAnswer:
+    answer = CheckpointAnswer(
+        approver=approver,
+        approver_kind="human",
+        groups=("ops",),
+        decision=ApproverDecision.APPROVE,
+        reason="",
+        channel="grpc",
+        answered_at=NOW,
+    )
+    return replace(answer, **changes)

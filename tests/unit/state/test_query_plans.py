@@ -5,16 +5,27 @@ from types import ModuleType
 import pytest
 from interlock_gateway.state import (
     call_store,
+    checkpoint_statements,
     handler_store,
     operations,
     pending_statements,
     session_store,
     store,
+    waiting_calls,
 )
 from interlock_gateway.state.database import open_database
 from interlock_gateway.state.transaction import Statement, _Compiled
 
-MODULES: list[ModuleType] = [session_store, call_store, operations, pending_statements, handler_store, store]
+MODULES: list[ModuleType] = [
+    session_store,
+    call_store,
+    operations,
+    pending_statements,
+    checkpoint_statements,
+    waiting_calls,
+    handler_store,
+    store,
+]
 STATEMENTS = {
     f"{module.__name__.rsplit('.', maxsplit=1)[-1]}.{name}": statement
     for module in MODULES
