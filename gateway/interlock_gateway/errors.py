@@ -13,6 +13,7 @@
 What a model can act on is never an exception that leaves the core: it is a `CallResult` (contract.md, Errors).
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -33,19 +34,25 @@ class RequestFault(StrEnum):
     UNAUTHENTICATED = "unauthenticated"
     ROLE_MISSING = "role_missing"
     NOT_YOUR_SESSION = "not_your_session"
+    OWN_CALL = "own_call"
+    APPROVER_GROUP_MISSING = "approver_group_missing"
     ROOT_NOT_ALLOWED = "root_not_allowed"
     SESSION_NOT_FOUND = "session_not_found"
     SESSION_CLOSED = "session_closed"
     SESSION_EXISTS = "session_exists"
     CALL_NOT_FOUND = "call_not_found"
     CALL_ID_REUSED = "call_id_reused"
+    CHECKPOINT_NOT_FOUND = "checkpoint_not_found"
+    CHECKPOINT_NOT_OPEN = "checkpoint_not_open"
     ARTIFACT_NOT_FOUND = "artifact_not_found"
     PROVIDER_NOT_FOUND = "provider_not_found"
     TOOL_NOT_FOUND = "tool_not_found"
     NAME_TAKEN = "name_taken"
     STALE_CONFIRMATION = "stale_confirmation"
     NOT_ENABLED = "not_enabled"
+    BATCH_STOPPED = "batch_stopped"
     TOO_LARGE = "too_large"
+    LIMIT_REACHED = "limit_reached"
     OVERLOADED = "overloaded"
     DRAINING = "draining"
     DEADLINE = "deadline"
@@ -58,12 +65,18 @@ class RequestFault(StrEnum):
 
 
 class RequestError(InterlockError):
-    """A request that is malformed, not permitted, or cannot be served now. `field` names the offending field."""
+    """A request that is malformed, not permitted, or cannot be served now.
 
-    def __init__(self, fault: RequestFault, message: str, *, field: str = "") -> None:
+    `field` names the offending field; `metadata` is more of what the ErrorInfo of its reason holds.
+    """
+
+    def __init__(
+        self, fault: RequestFault, message: str, *, field: str = "", metadata: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.fault = fault
         self.field = field
+        self.metadata = {"field": field, **(metadata or {})} if field else dict(metadata or {})
 
 
 class ConfigError(InterlockError):
