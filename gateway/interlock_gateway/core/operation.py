@@ -8,7 +8,7 @@ from interlock_gateway.core.machine import StateMachine
 
 
 class OperationState(StrEnum):
-    """Where an operation stands; `outcome_unknown` is never re-run by itself."""
+    """Where an operation stands; what is unknown is never run again by itself."""
 
     INTENDED = "intended"
     DONE = "done"
@@ -17,6 +17,7 @@ class OperationState(StrEnum):
     UNDOING = "undoing"
     UNDONE = "undone"
     UNDO_FAILED = "undo_failed"
+    UNDO_UNKNOWN = "undo_unknown"
 
 
 OPERATION_MACHINE: StateMachine[OperationState] = StateMachine(
@@ -26,7 +27,14 @@ OPERATION_MACHINE: StateMachine[OperationState] = StateMachine(
             {OperationState.DONE, OperationState.FAILED, OperationState.OUTCOME_UNKNOWN}
         ),
         OperationState.DONE: frozenset({OperationState.UNDOING}),
-        OperationState.UNDOING: frozenset({OperationState.UNDONE, OperationState.UNDO_FAILED}),
+        OperationState.UNDOING: frozenset(
+            {OperationState.UNDONE, OperationState.UNDO_FAILED, OperationState.UNDO_UNKNOWN}
+        ),
+        # A rollback goes on from what failed (UNDO-4).
+        OperationState.UNDO_FAILED: frozenset({OperationState.UNDOING}),
+        # Somebody has found out what happened, and says so; nothing else leaves these two.
+        OperationState.OUTCOME_UNKNOWN: frozenset({OperationState.DONE, OperationState.FAILED}),
+        OperationState.UNDO_UNKNOWN: frozenset({OperationState.UNDONE, OperationState.UNDO_FAILED}),
     },
 )
 
@@ -44,7 +52,12 @@ class UndoInfo:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One journal entry. Times are Unix seconds; `sequence` orders a session's operations."""
+    """One journal entry. Times are Unix seconds; `sequence` orders a session's operations.
+
+    A compensation is an operation too: `undoes` is the id of the one that it takes back. `undo_call_id` is the last
+    call that took this one back or tried to, and `undo_attempts` how many there were. `error` says why it, or its
+    undo, failed.
+    """
 
     operation_id: str
     session_id: str
@@ -57,7 +70,21 @@ class Operation:
     input: bytes
     digest: str
     intended_at: float
+    workdir: str = ""
+    decision_id: str = ""
+    undoes: str = ""
     sequence: int = 0
     finished_at: float | None = None
     undo: UndoInfo | None = None
+    undo_call_id: str = ""
+    undo_attempts: int = 0
+    undone_at: float | None = None
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Undid:
+    """What a compensation made of the operation `operation_id`: `undone`, `undo_failed` or `undo_unknown`."""
+
+    operation_id: str
+    state: OperationState

@@ -1,11 +1,11 @@
 """What the pipeline needs of the durable state, as protocols."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from interlock_gateway.core.call import CallResult, CallState
 from interlock_gateway.core.change import Listener
-from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.operation import Operation, OperationState, Undid, UndoInfo
 from interlock_gateway.core.outcome import StandingHandler
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.core.session import Session
@@ -64,7 +64,8 @@ class CallStore(Protocol):
     async def begin_call(self, record: CallRecord, operation: Operation) -> BeginOutcome:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
 
-        `record` must be `dispatching` and `operation` `intended`; the operation comes back with its sequence.
+        `record` must be `dispatching` and `operation` `intended`; the operation comes back with its sequence. With a
+        compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`.
         """
         ...
 
@@ -80,8 +81,9 @@ class CallStore(Protocol):
         result: bytes | None = None,
         undo: UndoInfo | None = None,
         error: str = "",
+        undid: Undid | None = None,
     ) -> None:
-        """Write how the call ended into its record and the journal, both or neither."""
+        """Write how the call ended into its record and the journal, and what it undid; all or none."""
         ...
 
     async def record_outcome(self, record: CallRecord) -> CallRecord:
@@ -97,19 +99,23 @@ class Journal(Protocol):
         ...
 
     async def newest_operations(
-        self, session_id: str, limit: int, before_sequence: int | None = None
+        self,
+        session_id: str,
+        limit: int,
+        before_sequence: int | None = None,
+        states: Collection[OperationState] = (),
     ) -> tuple[Operation, ...]:
-        """At most `limit` of the session's operations, newest first, from in front of `before_sequence`."""
+        """At most `limit` operations of the session in `states` (or any), newest first, in front of a sequence."""
         ...
 
     async def get_operation(self, operation_id: str) -> Operation | None:
         """The operation."""
         ...
 
-    async def move_operation(self, operation_id: str, target: OperationState, now: float, error: str = "") -> Operation:
-        """Take the operation to `target`; one of many callers that try the same step succeeds.
+    async def settle_operation(self, operation_id: str, now: float, *, took_effect: bool) -> Operation:
+        """Somebody said what became of an operation, or of its undo, that is unknown; of many who do one succeeds.
 
-        Raises `UnknownTransitionError` when it cannot go there from where it is, and `UnknownRecordError`.
+        Raises `UnknownTransitionError` when neither is unknown, and `UnknownRecordError`.
         """
         ...
 

@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, select, update
 from interlock_gateway.core.call import CALL_MACHINE, CallResult, CallState, CallStatus
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
-from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.operation import Operation, OperationState, Undid, UndoInfo
 from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, UnknownRecordError
 from interlock_gateway.state.codec import decode_result, encode_result
 from interlock_gateway.state.lane import Lane
@@ -68,6 +68,7 @@ class Calls:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
 
         `record` must be `dispatching` and `operation` `intended`, else `ValueError`; it comes back with its sequence.
+        With a compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`.
         """
         if record.state is not CallState.DISPATCHING or operation.state is not OperationState.INTENDED:
             raise ValueError("a call begins dispatching, with an operation that is intended")
@@ -87,14 +88,15 @@ class Calls:
         result: bytes | None = None,
         undo: UndoInfo | None = None,
         error: str = "",
+        undid: Undid | None = None,
     ) -> None:
-        """Write how the call ended into its record and the journal, both or neither.
+        """Write how the call ended into its record and the journal, and what it undid; all or none.
 
         Raises `UnknownTransitionError` when it has ended already, and `UnknownRecordError`.
         """
 
         def work(link: Link) -> None:
-            finish_operation(link, operation_id, operation_state, now=now, undo=undo, error=error)
+            finish_operation(link, operation_id, operation_state, now=now, undo=undo, error=error, undid=undid)
             finish_call(link, session_id, call_id, call_state, now=now, result=result)
 
         await self._writer.submit(work)

@@ -1,5 +1,6 @@
-"""The journal, and what a start does about what the last run left unfinished (PIPE-9, PREV-14)."""
+"""The journal, and what a start does about what the last run left unfinished (PIPE-9, PREV-14, UNDO-4)."""
 
+from collections.abc import Collection
 from functools import partial
 
 from interlock_gateway.core.call import CallResult, CallState, CallStatus
@@ -13,8 +14,8 @@ from interlock_gateway.state.operations import (
     abandon_operations,
     get_operation,
     list_operations,
-    move_operation,
     newest_operations,
+    settle_operation,
 )
 from interlock_gateway.state.pending_store import abandon_pending
 from interlock_gateway.state.transaction import Link
@@ -39,23 +40,30 @@ class StoredJournal:
         return await self._reader.submit(work)
 
     async def newest_operations(
-        self, session_id: str, limit: int, before_sequence: int | None = None
+        self,
+        session_id: str,
+        limit: int,
+        before_sequence: int | None = None,
+        states: Collection[OperationState] = (),
     ) -> tuple[Operation, ...]:
-        """At most `limit` of the session's operations, newest first, from in front of `before_sequence`."""
-        work = partial(newest_operations, session_id=session_id, limit=limit, before_sequence=before_sequence)
+        """At most `limit` operations of the session in `states` (or any), newest first, in front of a sequence."""
+        work = partial(
+            newest_operations, session_id=session_id, limit=limit, before_sequence=before_sequence, states=states
+        )
         return await self._reader.submit(work)
 
     async def get_operation(self, operation_id: str) -> Operation | None:
         """The operation."""
         return await self._reader.submit(partial(get_operation, operation_id=operation_id))
 
-    async def move_operation(self, operation_id: str, target: OperationState, now: float, error: str = "") -> Operation:
-        """Take the operation to `target`; one of many callers that try the same step succeeds.
+    async def settle_operation(self, operation_id: str, now: float, *, took_effect: bool) -> Operation:
+        """Somebody said what became of an operation, or of its undo, that is unknown; of many who do one succeeds.
 
-        Raises `UnknownTransitionError` when it cannot go there from where it is, and `UnknownRecordError`.
+        Raises `UnknownTransitionError` when neither is unknown, and `UnknownRecordError`.
         """
-        work = partial(move_operation, operation_id=operation_id, target=target, now=now, error=error)
-        return await self._writer.submit(work)
+        return await self._writer.submit(
+            partial(settle_operation, operation_id=operation_id, now=now, took_effect=took_effect)
+        )
 
     async def recover(self, now: float) -> RecoveryReport:
         """At start: what this replica left unfinished becomes unknown, and is never run again by itself."""

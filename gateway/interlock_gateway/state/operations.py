@@ -1,12 +1,14 @@
 """The rows of the journal: what was meant to happen, and what did (PIPE-9, UNDO-1)."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, literal_column, select, update
 
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
-from interlock_gateway.core.operation import OPERATION_MACHINE, Operation, OperationState, UndoInfo
+from interlock_gateway.core.operation import OPERATION_MACHINE, Operation, OperationState, Undid, UndoInfo
 from interlock_gateway.pipeline.ports import UnknownRecordError
 from interlock_gateway.state.record_codec import RecordCodec
 from interlock_gateway.state.schema import IS_INTENDED, operations
@@ -32,9 +34,13 @@ _COLUMN_NAMES = tuple(column.name for column in _COLUMNS[:-2])
 class _Outcome:
     undo: UndoInfo | None = None
     error: str = ""
+    undo_call_id: str = ""
+    undo_attempts: int = 0
+    undone_at: float | None = None
 
 
-_INTENT = RecordCodec(Operation, columns=frozenset({*_COLUMN_NAMES, "undo", "error"}))
+_OUTCOME_NAMES = tuple(field.name for field in fields(_Outcome))
+_INTENT = RecordCodec(Operation, columns=frozenset({*_COLUMN_NAMES, *_OUTCOME_NAMES}))
 _OUTCOME = RecordCodec(_Outcome)
 
 _INTEND = Statement(
@@ -83,20 +89,30 @@ _ABANDON = Statement(
     )
     .returning(*_COLUMNS)
 )
+_UNKNOWN_OF_CALL = Statement(
+    select(*_COLUMNS).where(
+        operations.c.session_id == bindparam("session"),
+        operations.c.call_id == bindparam("call"),
+        operations.c.state == OperationState.OUTCOME_UNKNOWN.value,
+    )
+)
 _GET = Statement(select(*_COLUMNS).where(operations.c.operation_id == bindparam("id")))
 _LAST_SEQUENCE = 2**63 - 1
-_LIST_BACKWARDS = Statement(
-    select(*_COLUMNS)
-    .where(operations.c.session_id == bindparam("session"), operations.c.sequence < bindparam("before"))
-    .order_by(operations.c.sequence.desc())
-    .limit(bindparam("limit"))
-)
 _LIST = Statement(
     select(*_COLUMNS)
     .where(operations.c.session_id == bindparam("session"), operations.c.sequence > bindparam("after"))
     .order_by(operations.c.sequence)
     .limit(bindparam("limit"))
 )
+
+
+@lru_cache(maxsize=2 ** len(OperationState))
+def _list_backwards(states: frozenset[OperationState]) -> Statement:
+    """Newest first, of those in `states`; of all when that is empty."""
+    wanted = [operations.c.session_id == bindparam("session"), operations.c.sequence < bindparam("before")]
+    if states:
+        wanted.append(operations.c.state.in_([literal_column(f"'{state.value}'") for state in sorted(states)]))
+    return Statement(select(*_COLUMNS).where(*wanted).order_by(operations.c.sequence.desc()).limit(bindparam("limit")))
 
 
 def get_operation(link: Link, operation_id: str) -> Operation | None:
@@ -110,14 +126,20 @@ def list_operations(link: Link, session_id: str, limit: int, after_sequence: int
     return tuple(map(_operation, link.rows(_LIST, session=session_id, after=after_sequence, limit=limit)))
 
 
-def newest_operations(link: Link, session_id: str, limit: int, before_sequence: int | None) -> tuple[Operation, ...]:
-    """At most `limit` of the session's operations, newest first, from in front of `before_sequence`."""
+def newest_operations(
+    link: Link, session_id: str, limit: int, before_sequence: int | None, states: Collection[OperationState]
+) -> tuple[Operation, ...]:
+    """At most `limit` operations of the session in `states` (or any), newest first, in front of a sequence."""
     before = _LAST_SEQUENCE if before_sequence is None else before_sequence
-    return tuple(map(_operation, link.rows(_LIST_BACKWARDS, session=session_id, before=before, limit=limit)))
+    statement = _list_backwards(frozenset(states))
+    return tuple(map(_operation, link.rows(statement, session=session_id, before=before, limit=limit)))
 
 
 def write_intent(link: Link, operation: Operation, replica_id: str) -> Operation:
-    """Write what is about to happen, for `replica_id` to finish; the operation with its sequence."""
+    """Write what is about to happen, for `replica_id` to finish; the operation with its sequence.
+
+    A compensation claims what it undoes with it. Raises `UnknownTransitionError` when that is not to be undone now.
+    """
     row = link.row(
         _INTEND,
         operation_id=operation.operation_id,
@@ -130,44 +152,100 @@ def write_intent(link: Link, operation: Operation, replica_id: str) -> Operation
         intent=_INTENT.encode(operation),
     )
     assert row is not None
+    if operation.undoes:
+        _claim_undo(link, operation)
     return replace(operation, sequence=row[0])
 
 
 def finish_operation(
-    link: Link, operation_id: str, target: OperationState, *, now: float, undo: UndoInfo | None, error: str
+    link: Link,
+    operation_id: str,
+    target: OperationState,
+    *,
+    now: float,
+    undo: UndoInfo | None,
+    error: str,
+    undid: Undid | None = None,
 ) -> None:
-    """Write what happened to an operation that was intended."""
+    """Write what happened to an operation that was intended, and to the one that it undid."""
     OPERATION_MACHINE.step(OperationState.INTENDED, target)
-    if link.change(_FINISH, id=operation_id, target=target.value, now=now, result=_outcome(undo, error)):
-        return
-    raise _cannot_go(_existing(link, operation_id), target)
+    result = _OUTCOME.encode(_Outcome(undo, error))
+    if not link.change(_FINISH, id=operation_id, target=target.value, now=now, result=result):
+        raise _cannot_go(_existing(link, operation_id), target)
+    if undid is not None:
+        _end_undo(link, undid, now, error)
 
 
 def abandon_operations(link: Link, replica_id: str, now: float, error: str) -> tuple[Operation, ...]:
     """Call unknown whatever `replica_id` had intended and not finished; oldest first."""
-    rows = link.rows(_ABANDON, replica=replica_id, now=now, result=_outcome(None, error))
-    return tuple(sorted(map(_operation, rows), key=lambda operation: operation.sequence))
+    rows = link.rows(_ABANDON, replica=replica_id, now=now, result=_OUTCOME.encode(_Outcome(error=error)))
+    abandoned = sorted(map(_operation, rows), key=lambda operation: operation.sequence)
+    for operation in abandoned:
+        if operation.undoes:
+            _end_undo(link, Undid(operation.undoes, OperationState.UNDO_UNKNOWN), now, error)
+    return tuple(abandoned)
 
 
-def move_operation(link: Link, operation_id: str, target: OperationState, now: float, error: str) -> Operation:
-    """Take the operation to `target` from where it is; raises `UnknownTransitionError` and `UnknownRecordError`."""
+def settle_operation(link: Link, operation_id: str, now: float, *, took_effect: bool) -> Operation:
+    """Somebody said what became of an operation, or of its undo, that is unknown.
+
+    Raises `UnknownTransitionError` when neither is, and `UnknownRecordError`.
+    """
     before = _existing(link, operation_id)
-    OPERATION_MACHINE.step(before.state, target)
-    finished_at = now if before.finished_at is None else before.finished_at
-    after = replace(before, state=target, finished_at=finished_at, error=error or before.error)
-    outcome = _outcome(after.undo, after.error)
+    if before.state is OperationState.UNDO_UNKNOWN:
+        for row in link.rows(_UNKNOWN_OF_CALL, session=before.session_id, call=before.undo_call_id):
+            compensation = _operation(row)
+            _swap(link, compensation, replace(compensation, state=_settled(took_effect=took_effect)), now)
+        target = OperationState.UNDONE if took_effect else OperationState.UNDO_FAILED
+        return _end_undo(link, Undid(operation_id, target), now, before.error)
+    if before.state is not OperationState.OUTCOME_UNKNOWN or before.undoes:
+        raise _cannot_go(before, OperationState.DONE)
+    return _swap(link, before, replace(before, state=_settled(took_effect=took_effect)), now)
+
+
+def _settled(*, took_effect: bool) -> OperationState:
+    return OperationState.DONE if took_effect else OperationState.FAILED
+
+
+def _claim_undo(link: Link, compensation: Operation) -> None:
+    """Of many compensations of one operation one gets past here."""
+    before = _existing(link, compensation.undoes)
+    if before.session_id != compensation.session_id or before.undoes:
+        raise _cannot_go(before, OperationState.UNDOING)
+    after = replace(
+        before,
+        state=OperationState.UNDOING,
+        undo_call_id=compensation.call_id,
+        undo_attempts=before.undo_attempts + 1,
+        error="",
+    )
+    _swap(link, before, after, compensation.intended_at)
+
+
+def _end_undo(link: Link, undid: Undid, now: float, error: str) -> Operation:
+    before = _existing(link, undid.operation_id)
+    undone = undid.state is OperationState.UNDONE
+    after = replace(
+        before, state=undid.state, undone_at=now if undone else None, error="" if undone else error or before.error
+    )
+    return _swap(link, before, after, now)
+
+
+def _swap(link: Link, before: Operation, after: Operation, now: float) -> Operation:
+    """Compare and set: the operation is still in the state of `before`, and is as `after` then."""
+    OPERATION_MACHINE.step(before.state, after.state)
     changed = link.change(
         _MOVE,
-        id=operation_id,
+        id=before.operation_id,
         source=before.state.value,
-        target=target.value,
-        finished=finished_at,
+        target=after.state.value,
+        finished=after.finished_at,
         now=now,
-        result=outcome,
+        result=_outcome_of(after),
     )
     if not changed:
-        raise _cannot_go(_existing(link, operation_id), target)
-    link.announce(Topic.OPERATION, after.session_id, operation_id)
+        raise _cannot_go(_existing(link, before.operation_id), after.state)
+    link.announce(Topic.OPERATION, after.session_id, after.operation_id)
     return after
 
 
@@ -182,8 +260,8 @@ def _existing(link: Link, operation_id: str) -> Operation:
     return operation
 
 
-def _outcome(undo: UndoInfo | None, error: str) -> bytes:
-    return _OUTCOME.encode(_Outcome(undo, error))
+def _outcome_of(operation: Operation) -> bytes:
+    return _OUTCOME.encode(_Outcome(**{name: getattr(operation, name) for name in _OUTCOME_NAMES}))
 
 
 def _operation(row: Row) -> Operation:
@@ -191,4 +269,5 @@ def _operation(row: Row) -> Operation:
     values = dict(zip(_COLUMN_NAMES, columns, strict=True))
     values["state"] = OperationState(values["state"])
     end = _Outcome() if outcome is None else _OUTCOME.decode(outcome)
-    return _INTENT.decode(intent, **values, undo=end.undo, error=end.error)
+    values.update((name, getattr(end, name)) for name in _OUTCOME_NAMES)
+    return _INTENT.decode(intent, **values)

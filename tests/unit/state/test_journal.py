@@ -1,9 +1,6 @@
-import asyncio
-
 import pytest
 from interlock_gateway.core.call import CallState, CallStatus
-from interlock_gateway.core.machine import UnknownTransitionError
-from interlock_gateway.core.operation import OPERATION_MACHINE, Operation, OperationState
+from interlock_gateway.core.operation import Operation, OperationState
 from interlock_gateway.pipeline.ports import RecoveryReport, UnknownRecordError
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_record, a_session, an_action, an_operation
@@ -38,36 +35,7 @@ async def test_a_sessions_operations_are_listed_in_order_page_by_page(store: Sql
 async def test_an_operation_that_is_not_there_is_none(store: SqlStateStore) -> None:
     assert await store.journal.get_operation("nothing") is None
     with pytest.raises(UnknownRecordError):
-        await store.journal.move_operation("nothing", OperationState.UNDOING, NOW)
-
-
-async def test_an_operation_goes_step_by_step_to_undone(store: SqlStateStore) -> None:
-    await done(store)
-
-    assert (await store.journal.move_operation("op-s-c", OperationState.UNDOING, NOW + 2)).state == "undoing"
-    moved = await store.journal.move_operation("op-s-c", OperationState.UNDO_FAILED, NOW + 3, "disk on fire")
-    assert moved == await store.journal.get_operation("op-s-c")
-    assert (moved.state, moved.error, moved.finished_at) == (OperationState.UNDO_FAILED, "disk on fire", NOW + 1)
-
-
-async def test_of_many_that_start_the_same_undo_one_succeeds(store: SqlStateStore) -> None:
-    await done(store)
-
-    moved = await asyncio.gather(
-        *(store.journal.move_operation("op-s-c", OperationState.UNDOING, NOW) for _ in range(10)),
-        return_exceptions=True,
-    )
-    assert sum(isinstance(outcome, Operation) for outcome in moved) == 1
-    assert sum(isinstance(outcome, UnknownTransitionError) for outcome in moved) == 9
-
-
-@pytest.mark.parametrize("target", [state for state in OperationState if state is not OperationState.UNDOING])
-async def test_a_done_operation_goes_nowhere_else(store: SqlStateStore, target: OperationState) -> None:
-    assert OperationState.DONE not in OPERATION_MACHINE.sources_of(target)
-    await done(store)
-
-    with pytest.raises(UnknownTransitionError):
-        await store.journal.move_operation("op-s-c", target, NOW)
+        await store.journal.settle_operation("nothing", NOW, took_effect=True)
 
 
 @pytest.mark.req("PIPE-9")
