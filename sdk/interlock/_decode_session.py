@@ -157,6 +157,7 @@ def operation(message: operation_pb2.Operation) -> Operation:
         intended_at=moment(message, "intended_at"),
         finished_at=moment(message, "finished_at"),
         undone_at=moment(message, "undone_at"),
+        undoes_operation_id=message.undoes_operation_id,
     )
 
 

@@ -17,7 +17,7 @@ from interlock._encode import SessionCore, invalid, mode_number, new_id
 from interlock._flow import Flow, Items, Method, ask, each, every, pages
 from interlock.artifacts import ArtifactPart, ArtifactSearch
 from interlock.calls import CheckpointMode
-from interlock.journal import Operation, OperationState, PendingList, RollbackLine
+from interlock.journal import Operation, OperationEffect, OperationState, PendingList, RollbackLine
 from interlock.references import ArtifactReference, FileReference, Prompt
 from interlock.results import Artifact
 from interlock.tools import Activation, ToolList, ToolMatch
@@ -35,6 +35,8 @@ LIST_PENDING = Method(f"{_SERVICE}/ListPending", rpc.ListPendingResponse, repeat
 LIST_OPERATIONS = Method(f"{_SERVICE}/ListOperations", rpc.ListOperationsResponse, repeatable=True)
 # Rolling back the newest three twice would roll back six.
 ROLLBACK = Method(f"{_SERVICE}/Rollback", rpc.RollbackResponse)
+# What was settled once is not unknown any more: asked again it is refused, and nothing happens twice.
+SETTLE_OPERATION = Method(f"{_SERVICE}/SettleOperation", rpc.SettleOperationResponse)
 READ_ARTIFACT = Method(f"{_SERVICE}/ReadArtifact", rpc.ReadArtifactResponse, repeatable=True)
 SEARCH_ARTIFACT = Method(f"{_SERVICE}/SearchArtifact", rpc.SearchArtifactResponse, repeatable=True)
 STAT_ARTIFACT = Method(f"{_SERVICE}/StatArtifact", rpc.StatArtifactResponse, repeatable=True)
@@ -143,6 +145,26 @@ def rollback(
         **given,
     )
     yield from each(ROLLBACK, request, timeout or session.timeout, rollback_line)
+
+
+def settle_operation(
+    session: SessionCore,
+    operation_id: str,
+    effect: OperationEffect | Literal["took_effect", "none"],
+    reason: str,
+    *,
+    timeout: float | None = None,
+) -> Flow[Operation]:
+    """Say what became of an operation, or of its undo, that is unknown; a rollback then goes on.
+
+    With `none` for an undo, the next rollback undoes the operation again.
+    """
+    name = f"OPERATION_EFFECT_{OperationEffect(effect).name}"
+    request = rpc.SettleOperationRequest(
+        session_id=session.session_id, operation_id=operation_id, effect=name, reason=reason
+    )
+    answer = yield from ask(SETTLE_OPERATION, request, timeout or session.timeout)
+    return operation(answer.operation)
 
 
 def read_artifact(

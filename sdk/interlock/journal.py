@@ -11,6 +11,7 @@ from interlock.results import CallResult, Preview, UndoInfo
 
 __all__ = [
     "Operation",
+    "OperationEffect",
     "OperationState",
     "PendingAction",
     "PendingList",
@@ -68,11 +69,22 @@ class OperationState(StrEnum):
     UNDOING = "undoing"
     UNDONE = "undone"
     UNDO_FAILED = "undo_failed"
+    UNDO_UNKNOWN = "undo_unknown"
+
+
+class OperationEffect(StrEnum):
+    """What somebody found out about an operation, or its undo, of which the gateway could not know."""
+
+    TOOK_EFFECT = "took_effect"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A call that ran and changed something, kept with how to undo it; later ones have a greater sequence."""
+    """A call that ran and changed something, kept with how to undo it; later ones have a greater sequence.
+
+    `undoes_operation_id` is set when it undid another; a rollback leaves such ones alone.
+    """
 
     operation_id: str
     sequence: int = 0
@@ -88,6 +100,7 @@ class Operation:
     intended_at: datetime | None = None
     finished_at: datetime | None = None
     undone_at: datetime | None = None
+    undoes_operation_id: str = ""
 
 
 class RollbackOutcome(StrEnum):

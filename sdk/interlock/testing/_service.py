@@ -171,6 +171,21 @@ class SessionRpcs:
             if irreversible and not request.skip_irreversible:
                 return
 
+    def settle_operation(self, request: rpc.SettleOperationRequest, _patience: float) -> rpc.SettleOperationResponse:
+        """Take the word of whoever asks for an operation of unknown outcome."""
+        unknown = operation_pb2.OPERATION_STATE_OUTCOME_UNKNOWN
+        for operation in self.session(request.session_id).journal:
+            if operation.operation_id == request.operation_id and operation.state == unknown:
+                took_effect = request.effect == operation_pb2.OPERATION_EFFECT_TOOK_EFFECT
+                done, failed = operation_pb2.OPERATION_STATE_DONE, operation_pb2.OPERATION_STATE_FAILED
+                operation.state = done if took_effect else failed
+                return rpc.SettleOperationResponse(operation=operation)
+        raise RequestFailed(
+            grpc.StatusCode.NOT_FOUND,
+            "there is no such operation of unknown outcome",
+            error_reason_pb2.ERROR_REASON_OPERATION_NOT_FOUND,
+        )
+
     def _call(self, call: call_pb2.ToolCall, patience: float) -> call_pb2.CallResult:
         session = self.session(call.session_id)
         if session.closed:

@@ -307,6 +307,24 @@ class ListOperationsResponse(_message.Message):
     next_page_token: str
     def __init__(self, operations: _Optional[_Iterable[_Union[_operation_pb2.Operation, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class SettleOperationRequest(_message.Message):
+    __slots__ = ("session_id", "operation_id", "effect", "reason")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    EFFECT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    operation_id: str
+    effect: _operation_pb2.OperationEffect
+    reason: str
+    def __init__(self, session_id: _Optional[str] = ..., operation_id: _Optional[str] = ..., effect: _Optional[_Union[_operation_pb2.OperationEffect, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class SettleOperationResponse(_message.Message):
+    __slots__ = ("operation",)
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    operation: _operation_pb2.Operation
+    def __init__(self, operation: _Optional[_Union[_operation_pb2.Operation, _Mapping]] = ...) -> None: ...
+
 class ReadArtifactRequest(_message.Message):
     __slots__ = ("uri", "bytes", "lines")
     URI_FIELD_NUMBER: _ClassVar[int]

@@ -111,6 +111,11 @@ class GatewayServiceStub:
                 request_serializer=interlock_dot_v1_dot_gateway__service__pb2.ListOperationsRequest.SerializeToString,
                 response_deserializer=interlock_dot_v1_dot_gateway__service__pb2.ListOperationsResponse.FromString,
                 _registered_method=True)
+        self.SettleOperation = channel.unary_unary(
+                '/interlock.v1.GatewayService/SettleOperation',
+                request_serializer=interlock_dot_v1_dot_gateway__service__pb2.SettleOperationRequest.SerializeToString,
+                response_deserializer=interlock_dot_v1_dot_gateway__service__pb2.SettleOperationResponse.FromString,
+                _registered_method=True)
         self.ReadArtifact = channel.unary_stream(
                 '/interlock.v1.GatewayService/ReadArtifact',
                 request_serializer=interlock_dot_v1_dot_gateway__service__pb2.ReadArtifactRequest.SerializeToString,
@@ -243,6 +248,13 @@ class GatewayServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SettleOperation(self, request, context):
+        """SettleOperation says what became of an operation, or of its undo, when the gateway could not know; a rollback then goes on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReadArtifact(self, request, context):
         """ReadArtifact reads a stored result, whole or in part.
         """
@@ -348,6 +360,11 @@ def add_GatewayServiceServicer_to_server(servicer, server):
                     servicer.ListOperations,
                     request_deserializer=interlock_dot_v1_dot_gateway__service__pb2.ListOperationsRequest.FromString,
                     response_serializer=interlock_dot_v1_dot_gateway__service__pb2.ListOperationsResponse.SerializeToString,
+            ),
+            'SettleOperation': grpc.unary_unary_rpc_method_handler(
+                    servicer.SettleOperation,
+                    request_deserializer=interlock_dot_v1_dot_gateway__service__pb2.SettleOperationRequest.FromString,
+                    response_serializer=interlock_dot_v1_dot_gateway__service__pb2.SettleOperationResponse.SerializeToString,
             ),
             'ReadArtifact': grpc.unary_stream_rpc_method_handler(
                     servicer.ReadArtifact,
@@ -777,6 +794,33 @@ class GatewayService:
             '/interlock.v1.GatewayService/ListOperations',
             interlock_dot_v1_dot_gateway__service__pb2.ListOperationsRequest.SerializeToString,
             interlock_dot_v1_dot_gateway__service__pb2.ListOperationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SettleOperation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.v1.GatewayService/SettleOperation',
+            interlock_dot_v1_dot_gateway__service__pb2.SettleOperationRequest.SerializeToString,
+            interlock_dot_v1_dot_gateway__service__pb2.SettleOperationResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -21,6 +21,7 @@ class OperationState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OPERATION_STATE_UNDOING: _ClassVar[OperationState]
     OPERATION_STATE_UNDONE: _ClassVar[OperationState]
     OPERATION_STATE_UNDO_FAILED: _ClassVar[OperationState]
+    OPERATION_STATE_UNDO_UNKNOWN: _ClassVar[OperationState]
 
 class RollbackOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -33,6 +34,12 @@ class RollbackOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLLBACK_OUTCOME_DENIED: _ClassVar[RollbackOutcome]
     ROLLBACK_OUTCOME_HELD: _ClassVar[RollbackOutcome]
     ROLLBACK_OUTCOME_OUTCOME_UNKNOWN: _ClassVar[RollbackOutcome]
+
+class OperationEffect(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OPERATION_EFFECT_UNSPECIFIED: _ClassVar[OperationEffect]
+    OPERATION_EFFECT_TOOK_EFFECT: _ClassVar[OperationEffect]
+    OPERATION_EFFECT_NONE: _ClassVar[OperationEffect]
 OPERATION_STATE_UNSPECIFIED: OperationState
 OPERATION_STATE_INTENDED: OperationState
 OPERATION_STATE_DONE: OperationState
@@ -41,6 +48,7 @@ OPERATION_STATE_OUTCOME_UNKNOWN: OperationState
 OPERATION_STATE_UNDOING: OperationState
 OPERATION_STATE_UNDONE: OperationState
 OPERATION_STATE_UNDO_FAILED: OperationState
+OPERATION_STATE_UNDO_UNKNOWN: OperationState
 ROLLBACK_OUTCOME_UNSPECIFIED: RollbackOutcome
 ROLLBACK_OUTCOME_UNDONE: RollbackOutcome
 ROLLBACK_OUTCOME_ALREADY_UNDONE: RollbackOutcome
@@ -50,9 +58,12 @@ ROLLBACK_OUTCOME_FAILED: RollbackOutcome
 ROLLBACK_OUTCOME_DENIED: RollbackOutcome
 ROLLBACK_OUTCOME_HELD: RollbackOutcome
 ROLLBACK_OUTCOME_OUTCOME_UNKNOWN: RollbackOutcome
+OPERATION_EFFECT_UNSPECIFIED: OperationEffect
+OPERATION_EFFECT_TOOK_EFFECT: OperationEffect
+OPERATION_EFFECT_NONE: OperationEffect
 
 class Operation(_message.Message):
-    __slots__ = ("operation_id", "sequence", "session_id", "call_id", "tool", "provider", "effect", "state", "undo", "undo_call_id", "error", "decision_id", "intended_at", "finished_at", "undone_at")
+    __slots__ = ("operation_id", "sequence", "session_id", "call_id", "tool", "provider", "effect", "state", "undo", "undo_call_id", "error", "decision_id", "intended_at", "finished_at", "undone_at", "undoes_operation_id")
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -68,6 +79,7 @@ class Operation(_message.Message):
     INTENDED_AT_FIELD_NUMBER: _ClassVar[int]
     FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
     UNDONE_AT_FIELD_NUMBER: _ClassVar[int]
+    UNDOES_OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     operation_id: str
     sequence: int
     session_id: str
@@ -83,4 +95,5 @@ class Operation(_message.Message):
     intended_at: _timestamp_pb2.Timestamp
     finished_at: _timestamp_pb2.Timestamp
     undone_at: _timestamp_pb2.Timestamp
-    def __init__(self, operation_id: _Optional[str] = ..., sequence: _Optional[int] = ..., session_id: _Optional[str] = ..., call_id: _Optional[str] = ..., tool: _Optional[str] = ..., provider: _Optional[str] = ..., effect: _Optional[_Union[_decision_pb2.Effect, str]] = ..., state: _Optional[_Union[OperationState, str]] = ..., undo: _Optional[_Union[_undo_pb2.UndoInfo, _Mapping]] = ..., undo_call_id: _Optional[str] = ..., error: _Optional[str] = ..., decision_id: _Optional[str] = ..., intended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., undone_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    undoes_operation_id: str
+    def __init__(self, operation_id: _Optional[str] = ..., sequence: _Optional[int] = ..., session_id: _Optional[str] = ..., call_id: _Optional[str] = ..., tool: _Optional[str] = ..., provider: _Optional[str] = ..., effect: _Optional[_Union[_decision_pb2.Effect, str]] = ..., state: _Optional[_Union[OperationState, str]] = ..., undo: _Optional[_Union[_undo_pb2.UndoInfo, _Mapping]] = ..., undo_call_id: _Optional[str] = ..., error: _Optional[str] = ..., decision_id: _Optional[str] = ..., intended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., undone_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., undoes_operation_id: _Optional[str] = ...) -> None: ...
