@@ -3,13 +3,21 @@ package interlock.rules
 # The rules of a permission class are a package of their own, which is looked at only for calls of that class: its tool
 # says so, or its facts do.
 findings contains finding if {
+	not classless
 	of_class("bash")
 	some finding in data.interlock.rules.bash.findings
 }
 
 findings contains finding if {
+	not classless
 	of_class("file")
 	some finding in data.interlock.rules.file.findings
+}
+
+# Said in one place, so that most calls need not be compared with every class.
+classless if {
+	input.tool.metadata.permission_class == ""
+	input.call.facts.class == ""
 }
 
 of_class(class) if input.tool.metadata.permission_class == class

@@ -16,7 +16,7 @@ else := max({confidence_declared} | confidence_raised)
 
 confidence_configured if {
 	some minimums in data.interlock.settings.confidence
-	count(minimums) > 0
+	minimums != {}
 }
 
 confidence_raised contains data.interlock.settings.confidence.minimum_by_effect[input.tool.effect]
@@ -33,4 +33,13 @@ confidence_raised contains minimum if {
 	minimum := minimum_by_value[input.session.labels[name]]
 }
 
-confidence_gate if confidence_required > 0
+confidence_gate if {
+	not confidence_needless
+	confidence_required > 0
+}
+
+# What is true of most tools is looked at first.
+confidence_needless if {
+	object.get(input.tool.capability, "min_confidence", 0) == 0
+	not confidence_configured
+}

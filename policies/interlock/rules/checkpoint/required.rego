@@ -11,8 +11,5 @@ findings contains {
 	"message": sprintf("%s requires a checkpoint", [tool_name]),
 	"rule": "checkpoint/required",
 } if {
-	_ = input.tool.metadata.requires_checkpoint
-	not checkpoint_waived
+	input.tool.metadata.requires_checkpoint != false
 }
-
-checkpoint_waived if input.tool.metadata.requires_checkpoint == false

@@ -11,6 +11,7 @@ findings contains {
 	"message": sprintf("%s can be undone", [tool_name]),
 	"rule": "generic/reversible",
 } if {
+	not read_only
 	declared
 	reversible
 	contained

@@ -11,8 +11,8 @@ findings contains {
 	"message": sprintf("%s can be neither previewed nor undone", [tool_name]),
 	"rule": "generic/unguarded",
 } if {
-	declared
 	input.tool.effect == "mutating"
+	declared
 	contained
 	not owned
 	not previewable

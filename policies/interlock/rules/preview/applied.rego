@@ -11,6 +11,6 @@ findings contains {
 	"message": "",
 	"rule": "preview/applied",
 } if {
-	previewable
 	applying
+	previewable
 }

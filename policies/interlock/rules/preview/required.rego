@@ -11,7 +11,7 @@ findings contains {
 	"message": sprintf("%s is previewed first", [tool_name]),
 	"rule": "preview/required",
 } if {
-	previewable
 	not read_only
+	previewable
 	not applying
 }

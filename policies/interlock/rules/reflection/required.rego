@@ -13,13 +13,10 @@ findings contains {
 	"message": sprintf("%s requires reverse thinking before it is called", [tool_name]),
 	"rule": "reflection/required",
 } if {
-	_ = input.tool.metadata.requires_reverse_thinking
-	not reflection_waived
+	input.tool.metadata.requires_reverse_thinking != false
 	not reflected
 	not resuming
 }
-
-reflection_waived if input.tool.metadata.requires_reverse_thinking == false
 
 reflected if {
 	count(input.call.deliverable.hidden_assumptions) > 0
