@@ -57,7 +57,8 @@ class PendingAction:
 
     `source_tool` is the name shown to people; `tool` is the registered tool that made it, which policy is asked about.
     `state_token` identifies the state that was previewed (PREV-5); `token` is the provider's own handle for an
-    action it pushed itself (PREV-11); `pin` is the definition's hash when it was previewed.
+    action it pushed itself (PREV-11); `pin` is the definition's hash when it was previewed. `operation_id` is the
+    operation that applying it undoes, empty for all but compensations.
     """
 
     pending_id: str
@@ -81,3 +82,4 @@ class PendingAction:
     has_reject: bool = False
     details: FrozenJsonObject | None = None
     labels: FrozenJsonObject = field(default_factory=dict)
+    operation_id: str = ""

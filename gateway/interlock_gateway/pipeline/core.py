@@ -8,12 +8,15 @@ from dataclasses import replace
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Verdict
 from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.operation import Operation
 from interlock_gateway.core.outcome import WaitingEvent
 from interlock_gateway.core.pending import REMINDER, PendingAction
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.errors import AuditUnavailableError, RequestError, RequestFault
 from interlock_gateway.ids import Ids
+from interlock_gateway.pipeline.call_ids import check_call_id
+from interlock_gateway.pipeline.compensation import refusal, undoing
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher, stored_answer
 from interlock_gateway.pipeline.enforce import NO_HANDLER, NO_REFLECTION, Path
 from interlock_gateway.pipeline.parts import Parts
@@ -29,7 +32,6 @@ from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
 from interlock_gateway.sessions.live import LiveSession, RunningCall
 
-MAX_CALL_ID = 128
 _RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
 _STATE_OF = {
     CallStatus.COMPLETED: CallState.COMPLETED,
@@ -63,10 +65,33 @@ class CallPipeline:
         Raises `RequestError` for what the client's programmer must mend; everything a model can act on is an answer.
         """
         self._check_admission(request)
+        check_call_id(request.call_id)
         self.in_flight += 1
         try:
             live = await self._parts.sessions.admit(principal, request.session_id)
             return await self._once(principal, live, request, on_event)
+        except StateError as error:
+            raise RequestError(
+                RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}"
+            ) from None
+        finally:
+            self.in_flight -= 1
+
+    async def compensate(
+        self, principal: Principal, live: LiveSession, operation: Operation, request: CallRequest
+    ) -> CallResult:
+        """The call that undoes `operation`, through the whole pipeline, in the session's order (UNDO-2).
+
+        The session may be closed. The journal says what became of the operation. Raises `RequestError`.
+        """
+        self._check_admission(request)
+        self.in_flight += 1
+        try:
+            run = undoing(self._run(principal, live, request, ignore_events), operation)
+            # What a session may call for itself is another question than what takes its calls back.
+            run.tool = self._parts.registry.find(request.tool)
+            refused = refusal(run, operation, self._parts.engine)
+            return await (self._through(run) if refused is None else self.concluded(run, refused))
         except StateError as error:
             raise RequestError(
                 RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}"
@@ -86,6 +111,7 @@ class CallPipeline:
     async def evaluate(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
         """The decision for a call and nothing else: no dispatch, no state (contract.md, `Evaluate`)."""
         self._check_admission(request)
+        check_call_id(request.call_id)
         self.in_flight += 1
         try:
             return await self._evaluated(principal, request)
@@ -194,7 +220,7 @@ class CallPipeline:
 
     async def _decided(self, run: CallRun) -> CallResult:
         tool, session = run.tool, run.live.session
-        if not session.is_open:  # it was closed while the call waited for its turn
+        if not session.is_open and not run.undoes:  # it was closed while the call waited for its turn
             raise RequestError(RequestFault.SESSION_CLOSED, f"session {session.session_id} is closed")
         if tool is not None and tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL:
             return await self._resolver.resolve(run)
@@ -305,8 +331,6 @@ class CallPipeline:
             raise RequestError(RequestFault.DRAINING, "the gateway is shutting down")
         if self.in_flight >= self._parts.settings.max_calls_in_flight:
             raise RequestError(RequestFault.OVERLOADED, "too many calls are in flight")
-        if len(request.call_id) > MAX_CALL_ID:
-            raise RequestError(RequestFault.INVALID_FIELD, f"call_id is longer than {MAX_CALL_ID}", field="call_id")
         if not request.tool:
             raise RequestError(RequestFault.INVALID_FIELD, "tool is empty", field="tool")
 
@@ -349,6 +373,7 @@ class CallPipeline:
             on_event=resolving.on_event,
             resolving=resolving,
             pending=action,
+            undoes=action.operation_id,
         )
 
 

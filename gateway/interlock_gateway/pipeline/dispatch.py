@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from interlock_gateway.core.call import CallResult, CallState, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import GatewayErrorCode
-from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.machine import UnknownTransitionError
+from interlock_gateway.core.operation import Operation, OperationState, Undid, UndoInfo
 from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, ToolOutcome
 from interlock_gateway.errors import (
     AuditUnavailableError,
@@ -25,6 +26,8 @@ from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
 AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
+
+NOT_TO_BE_UNDONE = "the operation was undone meanwhile, or is being undone; nothing was run"
 
 PUSHED_BY_READER = "The tool declares that it only reads, so the pending action or handler it pushed was not kept."
 
@@ -173,6 +176,8 @@ class _Journaled:
         begun, recorded = await asyncio.gather(self._begun(), self._intent_recorded())
         if begun is None:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
+        if begun == BeginOutcome():
+            return run.answer(CallStatus.FAILED, NOT_TO_BE_UNDONE, is_error=True)
         if begun.existing is not None:
             return stored_answer(self._parts, run, begun.existing)
         run.journaled = True
@@ -187,6 +192,8 @@ class _Journaled:
             return await self._parts.store.calls.begin_call(self._record(), self._operation())
         except StateError:
             return None
+        except UnknownTransitionError:  # another compensation of the same operation was faster
+            return BeginOutcome()
 
     async def _dispatched(self) -> CallResult:
         done = await self._send()
@@ -197,7 +204,7 @@ class _Journaled:
         result = await self._dispatcher.result_of(self._run, done)
         if done.outcome is not None:
             result = await keep_pushed(self._parts, self._run, done.outcome, result)
-        await self._finish(result, *_states_of(result), undo)
+        await self._finish(result, *_states_of(result, undo), undo)
         return result
 
     async def _send(self) -> Dispatched:
@@ -229,6 +236,7 @@ class _Journaled:
                 result=calls.encode_result(result),
                 undo=undo,
                 error=text[:1000],
+                undid=_undid(self._run, result),
             )
         except StateError:
             # The intent stays: after a restart the call shows as unknown, which is what is known of it (PIPE-9).
@@ -257,17 +265,32 @@ class _Journaled:
             input=run.sent.raw,
             digest=run.digest,
             intended_at=self._parts.clock.now(),
+            workdir=run.request.workdir,
+            decision_id=run.decided.decision_id,
+            undoes=run.undoes,
         )
 
 
-def _states_of(result: CallResult) -> tuple[CallState, OperationState]:
+def _states_of(result: CallResult, undo: UndoInfo | None) -> tuple[CallState, OperationState]:
     if result.status is CallStatus.OUTCOME_UNKNOWN:
         return CallState.OUTCOME_UNKNOWN, OperationState.OUTCOME_UNKNOWN
-    if result.status is not CallStatus.COMPLETED:
-        return CallState.FAILED, OperationState.FAILED
-    # A tool that reports an error of its own and says how to undo what it did has done something.
-    done = not result.is_error or result.undo is not None
-    return CallState.COMPLETED, OperationState.DONE if done else OperationState.FAILED
+    call = CallState.COMPLETED if result.status is CallStatus.COMPLETED else CallState.FAILED
+    # A tool that reports an error and says how to undo what it did has done something.
+    done = _ran_well(result) or undo is not None
+    return call, OperationState.DONE if done else OperationState.FAILED
+
+
+def _ran_well(result: CallResult) -> bool:
+    return result.status is CallStatus.COMPLETED and not result.is_error
+
+
+def _undid(run: CallRun, result: CallResult) -> Undid | None:
+    """What the call made of the operation that it takes back; `None` for a call that takes none back."""
+    if not run.undoes:
+        return None
+    if result.status is CallStatus.OUTCOME_UNKNOWN:
+        return Undid(run.undoes, OperationState.UNDO_UNKNOWN)
+    return Undid(run.undoes, OperationState.UNDONE if _ran_well(result) else OperationState.UNDO_FAILED)
 
 
 def stored_answer(parts: Parts, run: CallRun, record: CallRecord) -> CallResult:

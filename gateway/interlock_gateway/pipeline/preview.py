@@ -16,6 +16,8 @@ from interlock_gateway.pipeline.run import CallRun
 
 STATE_UNAVAILABLE = "the gateway's state cannot be written at the moment, so nothing was run"
 
+CLOSED_MESSAGE = "policy asks for a preview, and the session is closed: what is pending in it could not be resolved"
+
 
 def pending_ref(action: PendingAction) -> PendingRef:
     """What an answer says about a pending action."""
@@ -35,6 +37,11 @@ class Previewer:
 
     async def preview(self, run: CallRun) -> CallResult:
         """Dry-run the call and push it; when the dry run fails nothing is pending and the error is the answer."""
+        if not run.live.session.is_open:  # a compensation; nobody could resolve what is pending in a closed session
+            decided = run.decided
+            return run.refused(
+                "session_closed", CLOSED_MESSAGE, revision=decided.policy_revision, profile=decided.profile
+            )
         dry_run = await self._dry_run(run)
         if isinstance(dry_run, CallResult):
             return dry_run
@@ -102,6 +109,7 @@ class Previewer:
             state_token=dry_run.state_token,
             details=shown.details if dry_run.details is not None else None,
             labels=run.request.labels,
+            operation_id=run.undoes,
         )
 
     async def _shown(self, run: CallRun, dry_run: DryRun) -> CallResult:

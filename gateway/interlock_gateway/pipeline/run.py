@@ -31,7 +31,8 @@ class CallRun:
     """One call under way. Times are monotonic seconds, but for `received_at`, which is Unix time.
 
     `sender`, when set, is used in place of the provider's `execute`; `wrap` has the last word on the answer that a
-    dispatch gives, before it is recorded. `journaled` says that the journal holds the call.
+    dispatch gives, before it is recorded. `journaled` says that the journal holds the call. `undoes` is the operation
+    that it takes back, empty for all but compensations.
     """
 
     principal: Principal
@@ -58,6 +59,7 @@ class CallRun:
     total_s: float = 0.0
     pending: PendingAction | None = None
     journaled: bool = False
+    undoes: str = ""
     outcome: ToolOutcome | None = None
     sender: Callable[[float], Awaitable[ToolOutcome]] | None = None
     wrap: Callable[[CallResult], CallResult] | None = None
@@ -67,7 +69,12 @@ class CallRun:
     cancelled: bool = False
 
     def cancel(self) -> None:
-        """Tell the provider that the client has gone; before anything was sent, nothing will be."""
+        """Tell the provider that the client has gone; before anything was sent, nothing will be.
+
+        A compensation that was sent is taken to its end: half an undo is worse than one that nobody waits for.
+        """
+        if self.undoes and self.sending is not None:
+            return
         self.cancelled = True
         if self.sending is not None:
             self.sending.cancel()
@@ -123,8 +130,8 @@ class CallRun:
 
     @property
     def read_only(self) -> bool:
-        """Whether the call changes nothing, as far as its tool's metadata says."""
-        return self.tool is not None and self.tool.classification.read_only
+        """Whether the call changes nothing, as far as its tool's metadata says. What undoes changes something."""
+        return self.tool is not None and self.tool.classification.read_only and not self.undoes
 
     @property
     def obligations(self) -> Obligations:

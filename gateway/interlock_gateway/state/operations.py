@@ -106,7 +106,7 @@ _LIST = Statement(
 )
 
 
-@lru_cache(maxsize=2 ** len(OperationState))
+@lru_cache(maxsize=256)
 def _list_backwards(states: frozenset[OperationState]) -> Statement:
     """Newest first, of those in `states`; of all when that is empty."""
     wanted = [operations.c.session_id == bindparam("session"), operations.c.sequence < bindparam("before")]
