@@ -204,6 +204,7 @@ def _settings(config: Config, replica: str) -> PipelineSettings:
         pending_mode=config.pending.mode.value,
         confidence_field=config.confidence_field,
         max_calls_in_flight=limits.max_calls_in_flight,
+        max_batch_parallel=limits.max_batch_parallel,
     )
 
 

@@ -79,6 +79,8 @@ class LimitsConfig(Section):
     """No call may take longer than this."""
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 1024
     """Calls in the pipeline at once; more are refused with RESOURCE_EXHAUSTED."""
+    max_batch_parallel: Annotated[int, Field(ge=1, le=100)] = 32
+    """Concurrency-safe calls of one batch side by side, whatever its client asks for."""
 
 
 class PendingMode(StrEnum):

@@ -21,6 +21,7 @@ COMMANDS = {
     "token": LazyCommand("new_token", "Make a token, and what the configuration holds of it.", _RUN),
     "tools": LazyCommand("tools", "List tools; confirm or approve what providers declare.", _AGENT),
     "call": LazyCommand("call", "Call a tool.", _AGENT),
+    "batch": LazyCommand("batch", "Call several tools in one request.", _AGENT),
     "resolve": LazyCommand("resolve", "Apply or discard what was previewed.", _AGENT),
     "pending": LazyCommand("pending", "List what waits to be resolved.", _AGENT),
     "artifact": LazyCommand("artifact", "Read, search and describe stored results.", _AGENT),

@@ -17,6 +17,7 @@ ACCESS: dict[str, frozenset[Role]] = {
             "Evaluate",
             "CallTool",
             "StreamTool",
+            "CallBatch",
             "Resolve",
             "ListPending",
             "ListOperations",

@@ -102,6 +102,7 @@ class PipelineSettings:
     pending_mode: str
     confidence_field: str
     max_calls_in_flight: int
+    max_batch_parallel: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 from running_programs import Place
@@ -46,6 +47,32 @@ def test_a_denied_call_ends_with_1_and_says_why(at: Place) -> None:
     assert ended.exit_code == 1
     assert "There is no tool named 'no_such_tool'" in ended.stdout
     assert "Next: interlock tools, or interlock providers" in ended.stderr
+
+
+@pytest.mark.req("BATCH-1", "BATCH-2")
+def test_a_file_of_calls_is_taken_in_one_request(at: Place, tmp_path: Path) -> None:
+    lines = ('{"tool": "read", "input": {"path": "README.md"}}', "", '{"tool": "no_such_tool"}', '{"tool": "glob"}')
+    (tmp_path / "calls.jsonl").write_text("\n".join(lines))
+    ended = at.run("batch", str(tmp_path / "calls.jsonl"))
+    assert ended.exit_code == 1
+    assert sorted(line.split()[:3] for line in ended.stdout.splitlines()) == [
+        ["1", "read", "completed"],
+        ["2", "no_such_tool", "denied,"],
+        ["3", "glob", "denied,"],
+    ]
+    (tmp_path / "calls.jsonl").write_text("\n".join(lines[:3] + lines[:1]))
+    stopped = at.run("batch", str(tmp_path / "calls.jsonl"), "--stop-on-error", "-o", "json")
+    documents = [json.loads(line) for line in stopped.stdout.splitlines()]
+    assert [one["index"] for one in documents] == [0, 1, 2]
+    assert documents[2]["error"]["reason"] == "BATCH_STOPPED"
+
+
+def test_a_file_of_calls_that_are_none_is_refused_before_anything_runs(at: Place, tmp_path: Path) -> None:
+    for line, trouble in (("[]", "not an object"), ("{", "not JSON"), ('{"tool": "read", "path": "x"}', "no path")):
+        (tmp_path / "calls.jsonl").write_text(line)
+        ended = at.run("batch", str(tmp_path / "calls.jsonl"))
+        assert (ended.exit_code, trouble in ended.stderr) == (2, True), ended.stderr
+    assert at.run("batch", str(tmp_path / "missing.jsonl")).exit_code == 2
 
 
 def test_a_command_at_the_wrong_socket_is_told_of_the_other(at: Place) -> None:

@@ -31,7 +31,7 @@ TABLE: dict[str, set[Role]] = {
     "GatewayService/Evaluate": AGENT,
     "GatewayService/CallTool": AGENT,
     "GatewayService/StreamTool": AGENT,
-    "GatewayService/CallBatch": NOBODY,
+    "GatewayService/CallBatch": AGENT,
     "GatewayService/GetCall": NOBODY,
     "GatewayService/WaitCall": NOBODY,
     "GatewayService/Resolve": AGENT,

@@ -1,6 +1,7 @@
 """From the protos to our own types: everything a client asks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from interlock.v1 import call_pb2, deliverable_pb2, gateway_service_pb2, pending_pb2
 
@@ -8,6 +9,7 @@ from interlock_gateway.core.call import CallRequest, CheckpointMode
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.session import Session
 from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.pipeline.batch import BatchRequest
 
 MAX_LABELS = 32
 MAX_LABEL_KEY = 63
@@ -34,6 +36,25 @@ def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallReque
         labels=labels(call.labels, "call.labels") if call.labels else {},
         deliverable=_deliverable(call.deliverable) if call.HasField("deliverable") else None,
         checkpoint_mode=CheckpointMode.DETACH if call.checkpoint_mode == 2 else CheckpointMode.WAIT,  # noqa: PLR2004 - DETACH
+        deadline_s=deadline_s,
+    )
+
+
+def batch_request(request: gateway_service_pb2.CallBatchRequest, deadline_s: float | None) -> BatchRequest:
+    """Several calls of one session; a call that is malformed by itself is an error in its place."""
+    calls: list[CallRequest | RequestError] = []
+    for index, call in enumerate(request.calls):
+        try:
+            decoded = call_request(call, None)
+        except RequestError as error:
+            calls.append(RequestError(error.fault, error.message, field=error.field.replace("call", f"calls[{index}]")))
+        else:
+            calls.append(decoded if call.session_id else replace(decoded, session_id=request.session_id))
+    return BatchRequest(
+        session_id=request.session_id,
+        calls=tuple(calls),
+        stop_on_error=request.stop_on_error,
+        max_parallel=request.max_parallel,
         deadline_s=deadline_s,
     )
 

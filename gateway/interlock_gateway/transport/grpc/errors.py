@@ -8,6 +8,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from interlock.v1.error_reason_pb2 import ErrorReason
+from interlock.v1.request_error_pb2 import RequestError as RequestErrorMessage
 
 from interlock_gateway.errors import (
     AuditUnavailableError,
@@ -50,6 +51,7 @@ STATUS_OF: dict[RequestFault, tuple[grpc.StatusCode, ErrorReason]] = {
     RequestFault.NAME_TAKEN: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NAME_TAKEN),
     RequestFault.STALE_CONFIRMATION: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_STALE_CONFIRMATION),
     RequestFault.NOT_ENABLED: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_ENABLED),
+    RequestFault.BATCH_STOPPED: (Code.ABORTED, ErrorReason.ERROR_REASON_BATCH_STOPPED),
     RequestFault.TOO_LARGE: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
     RequestFault.LIMIT_REACHED: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_LIMIT_REACHED),
     RequestFault.OVERLOADED: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_OVERLOADED),
@@ -96,13 +98,19 @@ def status_details(error: RequestError) -> tuple[grpc.StatusCode, str, bytes]:
     """The gRPC code, the sentence, and the encoded `google.rpc.Status` with its ErrorInfo."""
     code, reason = STATUS_OF[error.fault]
     info = ErrorInfo(reason=ErrorReason.Name(reason).removeprefix("ERROR_REASON_"), domain=DOMAIN)
-    if error.field:
-        info.metadata["field"] = error.field
+    info.metadata.update(error.metadata)
     status = Status(code=code.value[0], message=error.message)
     status.details.append(_packed(info))
     if (retry_s := _RETRY_S.get(error.fault)) is not None:
         status.details.append(_packed(RetryInfo(retry_delay=Duration(seconds=retry_s))))
     return code, error.message, status.SerializeToString()
+
+
+def inside_a_stream(error: BaseException) -> RequestErrorMessage:
+    """The same, for the one call of many that it is about: the stream goes on."""
+    failed = as_request_error(error)
+    code, reason = STATUS_OF[failed.fault]
+    return RequestErrorMessage(code=code.value[0], message=failed.message, reason=reason, metadata=failed.metadata)
 
 
 def _packed(message: ErrorInfo | RetryInfo) -> Any:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
 
 from interlock.v1 import gateway_service_pb2 as pb
@@ -17,6 +18,7 @@ from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.pipeline.batch import run_batch
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
@@ -24,6 +26,7 @@ from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
 from interlock_gateway.registry.catalog import Listed, catalog
 from interlock_gateway.transport.grpc import decode, encode
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
+from interlock_gateway.transport.grpc.errors import inside_a_stream
 from interlock_gateway.transport.grpc.paging import MAX_DIGITS, page_of
 
 EVENTS_BUFFERED = 1000
@@ -46,6 +49,7 @@ class GatewayRpcs:
             "Evaluate": Rpc(pb.EvaluateRequest, pb.EvaluateResponse, unary=self.evaluate),
             "CallTool": Rpc(pb.CallToolRequest, pb.CallToolResponse, unary=self.call_tool),
             "StreamTool": Rpc(pb.StreamToolRequest, pb.StreamToolResponse, stream=self.stream_tool),
+            "CallBatch": Rpc(pb.CallBatchRequest, pb.CallBatchResponse, stream=self.call_batch),
             "Resolve": Rpc(pb.ResolveRequest, pb.ResolveResponse, unary=self.resolve),
             "ListPending": Rpc(pb.ListPendingRequest, pb.ListPendingResponse, unary=self.list_pending),
             "ListOperations": Rpc(pb.ListOperationsRequest, pb.ListOperationsResponse, unary=self.list_operations),
@@ -97,6 +101,16 @@ class GatewayRpcs:
         call = decode.call_request(request.call, caller.deadline_s)
         async for event in _Events(self._pipeline, self._parts).of(caller.principal, call):
             yield event
+
+    async def call_batch(self, caller: Caller, request: pb.CallBatchRequest) -> AsyncIterator[pb.CallBatchResponse]:
+        """Several calls; what became of each as it ends."""
+        asked = decode.batch_request(request, caller.deadline_s)
+        async with aclosing(run_batch(self._parts, self._pipeline, caller.principal, asked)) as answers:
+            async for answer in answers:
+                if isinstance(answer.outcome, CallResult):
+                    yield pb.CallBatchResponse(index=answer.index, result=encode.call_result(answer.outcome))
+                else:
+                    yield pb.CallBatchResponse(index=answer.index, error=inside_a_stream(answer.outcome))
 
     async def resolve(self, caller: Caller, request: pb.ResolveRequest) -> pb.ResolveResponse:
         """Apply or discard the top pending action: the `resolve` tool under its own name."""
