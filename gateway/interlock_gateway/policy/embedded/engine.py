@@ -1,6 +1,7 @@
 """The embedded engine: the pool of workers for the active bundle, behind the engine protocol (ENG-1, ENG-4)."""
 
 import asyncio
+from contextlib import AsyncExitStack
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
@@ -26,6 +27,8 @@ class EmbeddedEngine:
         self._settings = settings or PoolSettings()
         self._max_input_bytes = max_input_bytes
         self._pool = WorkerPool(bundle, self._settings)
+        # Beside the active pool: one that starts, and those that still decide what they began.
+        self._others: set[WorkerPool] = set()
         self._draining: set[asyncio.Task[None]] = set()
         self._replacing = asyncio.Lock()
         self._closed = False
@@ -72,23 +75,35 @@ class EmbeddedEngine:
     async def replace(self, bundle: PolicyBundle) -> None:
         """Start workers with `bundle`, then swap; the old ones end when what they began is done (LIFE-3)."""
         async with self._replacing:
-            pool = WorkerPool(bundle, self._settings)
-            await pool.start()
             if self._closed:
-                await pool.close()
                 raise PolicyUnavailableError("the policy engine was closed")
+            pool = WorkerPool(bundle, self._settings)
+            self._others.add(pool)
+            try:
+                await pool.start()
+            finally:
+                self._others.discard(pool)
             old, self._pool = self._pool, pool
-        task = asyncio.get_running_loop().create_task(old.drain())
+        self._others.add(old)
+        task = asyncio.get_running_loop().create_task(self._drain(old))
         self._draining.add(task)
         task.add_done_callback(self._draining.discard)
 
     async def close(self) -> None:
-        """End every worker; evaluations in flight end in `DecisionError`."""
+        """End every worker and wait until it is gone; evaluations in flight end in `DecisionError`."""
         self._closed = True
-        await self._pool.close()
-        for task in tuple(self._draining):
-            task.cancel()
-        await asyncio.gather(*self._draining, return_exceptions=True)
+        # One after the other, each also when the one before was cancelled. With `gather`, some would never begin.
+        async with AsyncExitStack() as ending:
+            for pool in (self._pool, *self._others):
+                ending.push_async_callback(pool.close)
+        if self._draining:
+            await asyncio.wait(self._draining)
+
+    async def _drain(self, pool: WorkerPool) -> None:
+        try:
+            await pool.drain()
+        finally:
+            self._others.discard(pool)
 
 
 def _failure(reply: Reply, payload: bytes) -> DecisionError:

@@ -7,14 +7,18 @@ first answer counts. An evaluation that takes too long costs its worker its life
 
 import asyncio
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.linking import link, relocate
-from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, connect
+from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
 from interlock_gateway.policy.embedded.wire import Reply, pack
 from interlock_gateway.policy.engine import PolicyUnavailableError
+
+T = TypeVar("T")
 
 LOAD_TIMEOUT_S = 10.0
 RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
@@ -55,10 +59,11 @@ class WorkerPool:
         )
         self._workers: list[Worker] = []
         self._every_worker: set[Worker] = set()
-        self._starting: set[asyncio.Task[None]] = set()
+        self._starting: set[asyncio.Task[Any]] = set()
         self._waiting: deque[Evaluation] = deque()
         self._watching: asyncio.TimerHandle | None = None
         self._failed_starts = 0
+        self._started = False
         self._closed = False
 
     @property
@@ -74,18 +79,16 @@ class WorkerPool:
     async def start(self) -> None:
         """Start every worker. Raises `PolicyUnavailableError` when one cannot be started or loaded."""
         self._loop = asyncio.get_running_loop()
-        starting = (self._start_worker() for _ in range(self._settings.workers))
+        starting = [self._begin(self._start_worker()) for _ in range(0 if self._closed else self._settings.workers)]
         try:
-            # All are waited for, also when one has failed: each must be known before it can be ended.
+            # All are waited for, also when one has failed: the pool is left whole or not at all.
             started = await asyncio.gather(*starting, return_exceptions=True)
+            self._check_started(started)
         except BaseException:
             await self.close()
             raise
-        for outcome in started:
-            if isinstance(outcome, BaseException) or not outcome.ready:
-                await self.close()
-                raise outcome if isinstance(outcome, BaseException) else PolicyUnavailableError("a policy worker ended")
-            self._workers.append(outcome)
+        self._workers += (worker for worker in started if isinstance(worker, Worker))
+        self._started = True
 
     def submit(self, document: bytes) -> asyncio.Future[tuple[Reply, bytes]]:
         """Evaluate `document`; the future gives the worker's reply or raises `DecisionError`."""
@@ -108,20 +111,24 @@ class WorkerPool:
         await self.close()
 
     async def close(self) -> None:
-        """End every worker and wait until its process is gone."""
+        """End every worker and wait until its process is gone. Cancelled, it waits all the same, but for no task."""
         self._closed = True
         if self._watching is not None:
             self._watching.cancel()
-        for task in tuple(self._starting):
-            task.cancel()
-        await asyncio.gather(*self._starting, return_exceptions=True)
         for evaluation in self._waiting:
             evaluation.fail(_unavailable())
         self._waiting.clear()
-        workers = tuple(self._every_worker)
-        for worker in workers:
+        for starting in self._starting:
+            starting.cancel()
+        for worker in self._every_worker:
             worker.kill()
-        await asyncio.gather(*(worker.reaped for worker in workers))
+        try:
+            # Never `gather`: cancelled, it would cancel what it waits for, and nobody would wait for the processes.
+            while ending := {*self._starting, *(worker.reaped for worker in self._every_worker)}:
+                await asyncio.wait(ending)
+        finally:
+            for worker in tuple(self._every_worker):
+                worker.bury()
 
     def _free_worker(self) -> Worker | None:
         """The worker with the least to do that is not held up by a slow evaluation."""
@@ -142,7 +149,6 @@ class WorkerPool:
     def _on_gone(self, worker: Worker) -> None:
         if worker in self._workers:
             self._workers.remove(worker)
-        worker.reaped.add_done_callback(lambda _: self._every_worker.discard(worker))
         orphans = list(worker.queue)
         worker.queue.clear()
         for evaluation in orphans:
@@ -224,12 +230,17 @@ class WorkerPool:
             self._waiting.popleft()
 
     def _keep_workers(self, wanted: int) -> None:
-        if self._closed:
+        if self._closed or not self._started:
             return
         while len(self._workers) + len(self._starting) < wanted:
-            task = self._loop.create_task(self._add_worker())
-            self._starting.add(task)
-            task.add_done_callback(self._starting.discard)
+            self._begin(self._add_worker())
+
+    def _begin(self, start: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Start a worker in a task that `close` knows."""
+        task = self._loop.create_task(start)
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+        return task
 
     async def _add_worker(self) -> None:
         """Start one more worker, again and again until it works: without workers every call is denied."""
@@ -257,27 +268,49 @@ class WorkerPool:
         self._workers.remove(worker)
         worker.kill()
 
+    def _check_started(self, started: list[Worker | BaseException]) -> None:
+        if self._closed:
+            raise PolicyUnavailableError("the policy engine was closed while it started")
+        for outcome in started:
+            if isinstance(outcome, BaseException):
+                raise outcome
+            if not outcome.ready:
+                raise PolicyUnavailableError("a policy worker ended")
+
     async def _start_worker(self) -> Worker:
+        """A worker that holds the policies. Raises `PolicyUnavailableError`; then its process is killed."""
+        worker = self._launch()
         try:
-            worker = await connect(self._limits, self._on_reply, self._on_gone)
+            await worker.connect()
+            worker.load(self._policies)
+            await asyncio.wait([worker.loaded], timeout=LOAD_TIMEOUT_S)
+            self._check_loaded(worker)
+        except OSError as error:
+            worker.kill()
+            raise PolicyUnavailableError(f"a policy worker could not be reached: {error}") from error
+        except BaseException:
+            worker.kill()
+            raise
+        return worker
+
+    def _launch(self) -> Worker:
+        """A worker whose process runs, known to the pool from then on until it is gone."""
+        try:
+            worker = launch(self._limits, self._on_reply, self._on_gone)
         except OSError as error:
             raise PolicyUnavailableError(f"a policy worker could not be started: {error}") from error
         self._every_worker.add(worker)
-        try:
-            worker.load(self._policies)
-            async with asyncio.timeout(LOAD_TIMEOUT_S):
-                reply, payload = await asyncio.shield(worker.loaded)
-        except BaseException as error:
-            worker.kill()
-            if isinstance(error, TimeoutError):
-                raise PolicyUnavailableError("the policies took too long to load") from error
-            if isinstance(error, asyncio.CancelledError) and worker.loaded.cancelled():
-                raise PolicyUnavailableError("the policy worker ended while it loaded the policies") from error
-            raise
-        if reply is not Reply.OK:
-            worker.kill()
-            raise PolicyUnavailableError(relocate(payload.decode("utf-8", "replace"), self._linked))
+        worker.reaped.add_done_callback(lambda _: self._every_worker.discard(worker))
         return worker
+
+    def _check_loaded(self, worker: Worker) -> None:
+        if not worker.loaded.done():
+            raise PolicyUnavailableError("the policies took too long to load")
+        if worker.loaded.cancelled():
+            raise PolicyUnavailableError("the policy worker ended while it loaded the policies")
+        reply, payload = worker.loaded.result()
+        if reply is not Reply.OK:
+            raise PolicyUnavailableError(relocate(payload.decode("utf-8", "replace"), self._linked))
 
 
 def _unavailable() -> DecisionError:

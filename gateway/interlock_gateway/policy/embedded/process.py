@@ -8,9 +8,9 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 from interlock_gateway.policy.bundle import DECISION_RULE
 from interlock_gateway.policy.embedded.wire import LENGTH_BYTES, Reply, frame
@@ -87,11 +87,14 @@ def spawn(limits: WorkerLimits) -> tuple[subprocess.Popen[bytes], socket.socket]
 class Worker(asyncio.Protocol):
     """The connection to one worker. Replies come in the order of requests, so a queue is all the bookkeeping.
 
-    `on_reply` is called after each reply with the evaluation it answers, `on_gone` once when the process has ended or
-    was killed. `head_since` is the loop's time at which the first in the queue began to be evaluated.
+    Its process runs from the moment this is made, so whoever makes it connects it and keeps it until `reaped` is done:
+    then the process has ended and was waited for, and the socket is closed. `on_reply` is called after each reply with
+    the evaluation it answers, `on_gone` once when the process has ended or was killed. `head_since` is the loop's time
+    at which the first in the queue began to be evaluated.
     """
 
     process: subprocess.Popen[bytes]
+    _socket: socket.socket
     loop: asyncio.AbstractEventLoop
     on_reply: Callable[["Worker"], None]
     on_gone: Callable[["Worker"], None]
@@ -102,6 +105,8 @@ class Worker(asyncio.Protocol):
     reaped: asyncio.Future[None] = field(init=False)
     _buffer: bytearray = field(default_factory=bytearray)
     _transport: asyncio.Transport | None = None
+    _ending: bool = False
+    _disconnected: bool = False
 
     def __post_init__(self) -> None:
         self.loaded = self.loop.create_future()
@@ -112,10 +117,22 @@ class Worker(asyncio.Protocol):
         """Whether it holds the policies and lives."""
         return self._transport is not None and self.loaded.done() and not self.loaded.cancelled()
 
+    async def connect(self) -> None:
+        """Connect to the process. Raises `OSError`; the process is then to be killed, as when this is cancelled."""
+        connecting = self.loop.create_task(self._connect())
+        try:
+            await asyncio.shield(connecting)
+        except asyncio.CancelledError:
+            # Two turns of the loop. Broken off in between, the socket has two owners in some loops and none in others.
+            while not connecting.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([connecting])
+            raise
+
     def load(self, policies: bytes) -> None:
-        """Send the policies; `loaded` is set to the worker's reply."""
-        assert self._transport is not None
-        self._transport.write(frame(policies))
+        """Send the policies; `loaded` is set to the worker's reply, or cancelled when the process has ended."""
+        if self._transport is not None:
+            self._transport.write(frame(policies))
 
     def send(self, evaluation: Evaluation) -> None:
         """Queue `evaluation` and send its document."""
@@ -127,15 +144,18 @@ class Worker(asyncio.Protocol):
         self._transport.write(frame(evaluation.document))
 
     def kill(self) -> None:
-        """End the process now; `on_gone` follows."""
-        if self.process.returncode is None:
+        """End the process now; `reaped` follows, and `on_gone` if it was connected."""
+        if not self._ending:
+            self._ending = True
             self.process.send_signal(signal.SIGKILL)
+            self._reap()
         if self._transport is not None:
             self._transport.abort()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; asyncio's name."""
-        self._transport = cast("asyncio.Transport", transport)
+    def bury(self) -> None:
+        """Wait for the end of a killed process here and now, a few milliseconds; for when there is no more waiting."""
+        self.process.wait()
+        self._settle()
 
     def data_received(self, data: bytes) -> None:
         """Take replies apart; asyncio's name."""
@@ -152,9 +172,9 @@ class Worker(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why it ended does not matter
         """Note the end of the process, however it came; asyncio's name."""
         self._transport = None
-        if self.process.returncode is None:
-            self.process.send_signal(signal.SIGKILL)
-        self._reap()
+        self._disconnected = True
+        self.kill()
+        self._settle()
         self.loaded.cancel()
         self.on_gone(self)
 
@@ -170,26 +190,32 @@ class Worker(asyncio.Protocol):
         evaluation.settle(reply, payload)
         self.on_reply(self)
 
+    async def _connect(self) -> None:
+        try:
+            transport, _ = await self.loop.create_unix_connection(lambda: self, sock=self._socket)
+        except OSError:
+            self._socket.close()
+            self._disconnected = True
+            raise
+        # Not in `connection_made`: what ends the connection there ends it before the loop has taken the socket over.
+        if self._ending:
+            transport.abort()
+        elif not self._disconnected:
+            self._transport = transport
+
     def _reap(self) -> None:
         # Polled, because a killed process is gone within milliseconds and a thread to wait for it costs more.
         if self.process.poll() is None:
             self.loop.call_later(REAP_EVERY_S, self._reap)
-        elif not self.reaped.done():
+        else:
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._disconnected and self.process.returncode is not None and not self.reaped.done():
             self.reaped.set_result(None)
 
 
-async def connect(
-    limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]
-) -> Worker:
-    """Start a worker and connect to it. Raises `OSError` when the system has no room for a process."""
-    loop = asyncio.get_running_loop()
+def launch(limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]) -> Worker:
+    """Start a worker, to be connected. Raises `OSError` when the system has no room for a process."""
     process, ours = spawn(limits)
-    worker = Worker(process, loop, on_reply, on_gone)
-    try:
-        await loop.create_unix_connection(lambda: worker, sock=ours)
-    except BaseException:
-        ours.close()
-        process.kill()
-        process.wait()
-        raise
-    return worker
+    return Worker(process, ours, asyncio.get_running_loop(), on_reply, on_gone)
