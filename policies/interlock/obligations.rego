@@ -30,9 +30,9 @@ merged[name] := min(values) if {
 	count(values) > 0
 }
 
-# The greatest number of people.
+# The greatest number of people, and the longest time before others than they are asked.
 merged[name] := max(values) if {
-	some name in {"quorum"}
+	some name in {"quorum", "escalate_after_s"}
 	values := {duty[name] | some duty in duties}
 	count(values) > 0
 }
@@ -41,6 +41,15 @@ merged[name] := max(values) if {
 merged[name] := sort(intersection(approver_groups)) if {
 	some name in {"approvers"}
 	count(approver_groups) > 0
+}
+
+# Nor is anybody asked later whom one rule leaves out.
+merged[name] := later if {
+	some name in {"escalate_to"}
+	some duty in duties
+	duty.escalate_to
+	later := sort(intersection(accepted_groups) - intersection(approver_groups))
+	count(later) > 0
 }
 
 # Every change, when no two rules want different values of one field.
@@ -54,6 +63,13 @@ approver_groups := {groups |
 	some duty in duties
 	groups := {group | some group in duty.approvers}
 	duty.approvers
+}
+
+# Whom each rule that names anybody accepts in the end.
+accepted_groups := {groups |
+	some duty in duties
+	groups := {group | some name in {"approvers", "escalate_to"}; some group in duty[name]}
+	count(groups) > 0
 }
 
 changes[field] contains value if {

@@ -34,6 +34,19 @@ test_obligations_take_the_approvers_whom_every_rule_accepts if {
 	obliged([{"approvers": ["a", "b"]}, {"approvers": ["b", "c"]}]) == {"approvers": ["b"]}
 }
 
+test_obligations_escalate_only_to_those_whom_every_rule_accepts if {
+	obliged([{"approvers": ["a"], "escalate_to": ["b", "c"]}, {"approvers": ["a"], "escalate_to": ["c", "d"]}]) == {
+		"approvers": ["a"],
+		"escalate_to": ["c"],
+	}
+	obliged([{"approvers": ["a"]}, {"escalate_to": ["b"], "quorum": 2}]) == {"approvers": ["a"], "quorum": 2}
+	obliged([{"escalate_to": ["b"]}, {"timeout_s": 3}]) == {"escalate_to": ["b"], "timeout_s": 3}
+}
+
+test_obligations_escalate_as_late_as_any_rule_wants if {
+	obliged([{"escalate_after_s": 5}, {"escalate_after_s": 9}]) == {"escalate_after_s": 9}
+}
+
 test_obligations_without_a_common_approver_deny if {
 	contradicted([{"approvers": ["a"]}, {"approvers": ["b"]}]) == ["no_common_approver"]
 }

@@ -125,6 +125,8 @@ def _obligations(asked: Obligations) -> JsonObject:
         "approvers": list(asked.approvers),
         "quorum": asked.quorum,
         "expires_s": asked.expires_s,
+        "escalate_to": list(asked.escalate_to),
+        "escalate_after_s": asked.escalate_after_s,
         "taint": list(asked.taint),
     }
     return {name: value for name, value in everything.items() if value not in (None, [], {})}

@@ -107,6 +107,23 @@ class PendingRef:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointRef:
+    """What an answer says about the checkpoint that holds, or held, its call. `expires_at` is Unix seconds."""
+
+    checkpoint_id: str
+    expires_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectionForm:
+    """What an agent fills in before its call goes on (REV-1): `schema` is JSON Schema, `call_digest` hexadecimal."""
+
+    instructions: str
+    schema: FrozenJsonObject
+    call_digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallResult:
     """The answer to one call: contract.md's `CallToolResponse` in our own types."""
 
@@ -123,6 +140,8 @@ class CallResult:
     undo: UndoInfo | None = None
     pending: PendingRef | None = None
     preview: Preview | None = None
+    checkpoint: CheckpointRef | None = None
+    reflection: ReflectionForm | None = None
     redactions: int = 0
     steering: tuple[str, ...] = ()
     details: FrozenJsonObject = field(default_factory=dict)

@@ -71,7 +71,8 @@ class Checkpoint:
 
     `digest` is what is approved (CHK-3). `input` is what the agent sent, byte for byte, from which the call goes on;
     `shown_input` is what would be sent to the tool, with secrets masked. `kind` and `pending_id` say what the call is:
-    an agent's own, the apply of a previewed action, or the undo of `operation_id`. `approvers` are the groups that may
+    an agent's own, the apply of a previewed action, for which `resolve_input` is what `resolve` was called with, or the
+    undo of `operation_id`. `approvers` are the groups that may
     answer, empty for any approver; from `escalate_at` on those of `escalate_to` may too. `edited_from` is the
     checkpoint whose edit made this call.
     """
@@ -97,6 +98,7 @@ class Checkpoint:
     labels: FrozenJsonObject = field(default_factory=dict)
     deliverable: FrozenJsonObject | None = None
     pending_id: str = ""
+    resolve_input: bytes = b""
     operation_id: str = ""
     edited_from: str = ""
     decision: Decision | None = None

@@ -62,6 +62,8 @@ class Obligations:
     approvers: tuple[str, ...] = ()
     quorum: int | None = None
     expires_s: float | None = None
+    escalate_to: tuple[str, ...] = ()
+    escalate_after_s: float | None = None
     taint: tuple[str, ...] = ()
 
 

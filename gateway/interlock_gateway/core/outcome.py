@@ -132,11 +132,14 @@ class OutputEvent:
 class WaitingEvent:
     """The call waits: for its turn in its session, where `calls_ahead` were there before it (PIPE-8), or for a person.
 
-    With a `checkpoint_id` it is a person it waits for, and it holds no turn: whoever calls side by side may go on.
+    With a `checkpoint_id` it is a person it waits for, and it holds no turn: whoever calls side by side may go on; told
+    again and again, with when the wait began and when the checkpoint expires, in Unix seconds.
     """
 
     calls_ahead: int = 0
     checkpoint_id: str = ""
+    expires_at: float = 0.0
+    since: float = 0.0
 
 
 ToolEvent = ProgressEvent | OutputEvent | WaitingEvent

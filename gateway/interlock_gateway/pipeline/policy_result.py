@@ -108,6 +108,8 @@ def _obligations(value: JsonValue) -> Obligations:
         approvers=_strings(value.get("approvers", []), "approvers"),
         quorum=_whole(value, "quorum"),
         expires_s=_seconds(value, "expires_s"),
+        escalate_to=_strings(value.get("escalate_to", []), "escalate_to"),
+        escalate_after_s=_seconds(value, "escalate_after_s"),
         taint=_strings(value.get("taint", []), "taint"),
     )
 

@@ -82,13 +82,23 @@ class Deliverable(_Part):
     verdict_reason: str
 
 
-class Checkpoint(_Part):
-    """What a person decided about this call; the approval is bound to the call's digest (CHK-5)."""
+class Approver(_Part):
+    """Who approved, and the groups of their credential at that time."""
 
     id: str
-    outcome: Literal["approved", "denied", "expired", "withdrawn"]
-    approvers: list[str]
-    reason: str
+    groups: list[str]
+
+
+class Checkpoint(_Part):
+    """What people decided about this call (CHK-5).
+
+    `approved` stands here only when the approval is for this very call, by its digest; `edited` when a person wrote
+    this input, and has approved nothing but that; `void` when the approval was for something else.
+    """
+
+    id: str
+    outcome: Literal["approved", "edited", "void"]
+    approvers: list[Approver]
 
 
 class Call(_Part):

@@ -9,8 +9,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from interlock.v1 import (
     artifact_pb2,
     call_pb2,
+    checkpoint_pb2,
     content_pb2,
     decision_pb2,
+    deliverable_pb2,
     operation_pb2,
     pending_pb2,
     principal_pb2,
@@ -21,7 +23,7 @@ from interlock.v1 import (
 )
 
 from interlock_gateway.core import content as core_content
-from interlock_gateway.core.call import CallResult, CallStatus, PendingRef
+from interlock_gateway.core.call import CallResult, CallStatus, CheckpointRef, PendingRef, ReflectionForm
 from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations, Verdict
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
@@ -118,6 +120,8 @@ def _obligations(asked: Obligations) -> decision_pb2.Obligations:
         approvers=asked.approvers,
         quorum=asked.quorum or 0,
         expires=duration(asked.expires_s),
+        escalate_to=asked.escalate_to,
+        escalate_after=duration(asked.escalate_after_s),
         taint=asked.taint,
     )
 
@@ -235,7 +239,23 @@ def call_result(result: CallResult) -> call_pb2.CallResult:
         message.pending.CopyFrom(pending_ref(result.pending))
     if result.preview is not None:
         message.preview.CopyFrom(preview(result.preview))
+    if result.checkpoint is not None:
+        message.checkpoint.CopyFrom(checkpoint_ref(result.checkpoint))
+    if result.reflection is not None:
+        message.reflection.CopyFrom(reflection_form(result.reflection))
     return message
+
+
+def checkpoint_ref(ref: CheckpointRef) -> checkpoint_pb2.CheckpointRef:
+    """The checkpoint that holds a call, as its answer names it."""
+    return checkpoint_pb2.CheckpointRef(checkpoint_id=ref.checkpoint_id, expires_at=timestamp(ref.expires_at))
+
+
+def reflection_form(form: ReflectionForm) -> deliverable_pb2.ReflectionForm:
+    """What the agent is asked to fill in."""
+    return deliverable_pb2.ReflectionForm(
+        instructions=form.instructions, schema=json_bytes(dict(form.schema)), call_digest=form.call_digest
+    )
 
 
 def progress(event: ProgressEvent) -> progress_pb2.Progress:
@@ -249,15 +269,13 @@ def output(event: OutputEvent) -> progress_pb2.OutputChunk:
     return progress_pb2.OutputChunk(stream=stream, text=event.text)
 
 
-def waiting(event: WaitingEvent, since: float) -> progress_pb2.Waiting:
-    """A call waits for its turn, or for a person."""
+def waiting(event: WaitingEvent, now: float) -> progress_pb2.Waiting:
+    """A call waits for its turn, or for a person; `now` is when, unless it says since when."""
+    since = timestamp(event.since or now)
     if event.checkpoint_id:
-        made = progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_CHECKPOINT, since=timestamp(since))
-        made.checkpoint.checkpoint_id = event.checkpoint_id
-        return made
-    return progress_pb2.Waiting(
-        reason=progress_pb2.WAIT_REASON_LOCK, since=timestamp(since), calls_ahead=event.calls_ahead
-    )
+        ref = checkpoint_ref(CheckpointRef(event.checkpoint_id, event.expires_at))
+        return progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_CHECKPOINT, since=since, checkpoint=ref)
+    return progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_LOCK, since=since, calls_ahead=event.calls_ahead)
 
 
 def operation(done: Operation) -> operation_pb2.Operation:
