@@ -4,12 +4,15 @@ package interlock.rules
 # says so, or its facts do.
 findings contains finding if {
 	not classless
+	some finding in class_findings
+}
+
+class_findings contains finding if {
 	of_class("bash")
 	some finding in data.interlock.rules.bash.findings
 }
 
-findings contains finding if {
-	not classless
+class_findings contains finding if {
 	of_class("file")
 	some finding in data.interlock.rules.file.findings
 }

@@ -1,5 +1,6 @@
 """Each thing that the checker finds, with the file and line where it stands (LIFE-1, ENG-5)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,16 @@ def test_a_rule_without_a_test_is_a_problem(tmp_path: Path) -> None:
     assert problems(tmp_path, friday=GOOD) == [
         "house/custom/friday.rego:1: the rule has no test; it belongs in house/custom/friday_test.rego [test_missing]"
     ]
+
+
+@pytest.mark.req("POL-1")
+def test_a_rule_in_a_group_must_be_what_any_rule_must_be() -> None:
+    bundle = load_bundle()
+    sources = dict(bundle.modules)
+    path = "rules/preview/required.rego"
+    sources[path] = sources[path].replace("# METADATA\n", "").replace('"rule": "preview/required"', '"rule": "other"')
+    found = check_bundle(replace(bundle, modules=tuple(sources.items())), input_schema())
+    assert sorted(problem.code for problem in found if problem.file == path) == ["finding_shape", "metadata_missing"]
 
 
 def test_a_name_taken_by_another_file_is_a_problem(tmp_path: Path) -> None:

@@ -56,15 +56,21 @@ class Program:
         return True
 
 
+def holds_findings(name: str) -> bool:
+    """Whether a rule of that name holds findings: `findings`, or those of a group, such as `change_findings`."""
+    return name == FINDINGS or name.endswith(f"_{FINDINGS}")
+
+
 def contributes(file: RegoFile, rule: Rule) -> bool:
-    """Whether the rule is a finding, of the shipped rules, of one of their classes, or of an operator's."""
-    return rule.name == FINDINGS and file.package[:2] in {RULES, CUSTOM} and not _passes_on(rule)
+    """Whether the rule is a finding, of the shipped rules, of one of their groups or classes, or of an operator's."""
+    named = holds_findings(rule.name) if file.package[:2] == RULES else rule.name == FINDINGS
+    return named and file.package[:2] in {RULES, CUSTOM} and not _passes_on(rule)
 
 
 def _passes_on(rule: Rule) -> bool:
-    """Whether a rule only hands on what another package's rules found: `findings contains x if some x in data...`."""
+    """Whether a rule only hands on what other rules found: `findings contains x if some x in change_findings`."""
     key = rule.node.get("Spec", {}).get("head", {}).get("Set", {}).get("key", {})
-    return "Var" in key and any(found.literal[-1:] == (FINDINGS,) for found in references(rule.node))
+    return "Var" in key and any(holds_findings((it.base, *it.literal)[-1]) for it in references(rule.node))
 
 
 def is_collected(file: RegoFile, rule: Rule) -> bool:

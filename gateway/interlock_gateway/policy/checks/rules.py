@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock_gateway.policy.checks.metadata import metadata_above
 from interlock_gateway.policy.checks.problems import Problem
-from interlock_gateway.policy.checks.program import CUSTOM, FINDINGS, Program, contributes
+from interlock_gateway.policy.checks.program import CUSTOM, Program, contributes, holds_findings
 from interlock_gateway.policy.checks.syntax import RegoFile, Rule, literal
 
 VERDICTS = ("allow", "preview", "checkpoint", "reflect", "deny", "none")
@@ -46,7 +46,7 @@ def check_names(program: Program) -> Iterator[Problem]:
         for rule in file.rules:
             name = (*file.package, rule.name)
             other = first.setdefault(name, file.path)
-            if other != file.path and rule.name != FINDINGS:
+            if other != file.path and not holds_findings(rule.name):
                 message = f"{rule.name} is defined in {other} too; names are shared by all files of a package"
                 yield Problem(file.path, rule.line, "name_taken", message)
 

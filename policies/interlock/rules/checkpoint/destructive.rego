@@ -5,7 +5,7 @@ package interlock.rules
 # description: A destructive call that can be neither previewed nor undone needs a person.
 # custom:
 #   requirements: [CHK-1, POL-3]
-findings contains {
+change_findings contains {
 	"verdict": "checkpoint",
 	"code": "checkpoint_required",
 	"message": sprintf("%s is destructive and can be neither previewed nor undone", [tool_name]),

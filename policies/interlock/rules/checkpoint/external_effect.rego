@@ -7,13 +7,12 @@ package interlock.rules
 #   that is at apply, with the preview at hand.
 # custom:
 #   requirements: [TOOL-2, POL-3]
-findings contains {
+change_findings contains {
 	"verdict": "checkpoint",
 	"code": "external_effect",
 	"message": sprintf("%s reaches people or systems outside", [tool_name]),
 	"rule": "checkpoint/external_effect",
 } if {
-	not read_only
 	not contained
 	not owned
 	not external_effect_previewed

@@ -5,13 +5,12 @@ package interlock.rules
 # description: The stated confidence must reach the effective minimum; equal passes.
 # custom:
 #   requirements: [CONF-4, CONF-7]
-findings contains {
+confidence_findings contains {
 	"verdict": "deny",
 	"code": "confidence_below",
 	"message": sprintf("confidence %v below required %v", [input.call.confidence, confidence_required]),
 	"rule": "confidence/below",
 } if {
-	confidence_gate
 	is_number(input.call.confidence)
 	input.call.confidence >= 0
 	input.call.confidence < confidence_required

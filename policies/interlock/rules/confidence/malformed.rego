@@ -5,13 +5,12 @@ package interlock.rules
 # description: Strings, booleans, null, lists and numbers outside the range are refused, not converted.
 # custom:
 #   requirements: [CONF-6]
-findings contains {
+confidence_findings contains {
 	"verdict": "deny",
 	"code": "confidence_malformed",
 	"message": sprintf("%s must be a number from 0 to 100", [confidence_field]),
 	"rule": "confidence/malformed",
 } if {
-	confidence_gate
 	_ = input.call.confidence
 	not confidence_in_range
 }

@@ -5,13 +5,12 @@ package interlock.rules
 # description: A tool that needs a stated confidence is not called without one. A missing value is never taken as 100.
 # custom:
 #   requirements: [CONF-3, CONF-7]
-findings contains {
+confidence_findings contains {
 	"verdict": "deny",
 	"code": "confidence_missing",
 	"message": sprintf("requires %s (0-100) in input, min=%v", [confidence_field, confidence_required]),
 	"rule": "confidence/missing",
 } if {
-	confidence_gate
 	not confidence_stated
 	not resuming
 }

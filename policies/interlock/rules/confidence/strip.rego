@@ -5,11 +5,10 @@ package interlock.rules
 # description: With the gate on, the reserved field is removed before the tool or its schema sees the input.
 # custom:
 #   requirements: [CONF-2, CONF-5]
-findings contains {
+confidence_findings contains {
 	"verdict": "none",
 	"rule": "confidence/strip",
 	"obligations": {"strip": [confidence_field]},
 } if {
-	confidence_gate
 	_ = input.call.confidence
 }

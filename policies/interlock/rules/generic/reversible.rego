@@ -5,13 +5,12 @@ package interlock.rules
 # description: A declared change inside that can be undone is allowed; the settings say whether destruction is too.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+change_findings contains {
 	"verdict": reversible_verdict,
 	"code": "reversible",
 	"message": sprintf("%s can be undone", [tool_name]),
 	"rule": "generic/reversible",
 } if {
-	not read_only
 	declared
 	reversible
 	contained

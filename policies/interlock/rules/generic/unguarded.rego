@@ -5,7 +5,7 @@ package interlock.rules
 # description: A declared change inside, not destructive; the settings say whether it is allowed or a person decides.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+change_findings contains {
 	"verdict": data.interlock.settings.generic.unguarded_change,
 	"code": "unguarded_change",
 	"message": sprintf("%s can be neither previewed nor undone", [tool_name]),

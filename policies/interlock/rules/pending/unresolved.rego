@@ -6,13 +6,12 @@ package interlock.rules
 #   In mode `enforce`, calls that are not read-only wait until the pending action is applied or discarded.
 # custom:
 #   requirements: [PREV-10, POL-3]
-findings contains {
+change_findings contains {
 	"verdict": "deny",
 	"code": "pending_unresolved",
 	"message": "A preview is pending. Call the `resolve` tool to apply or discard it first.",
 	"rule": "pending/unresolved",
 } if {
-	not read_only
 	not resuming
 	not nothing_pending
 	not steering

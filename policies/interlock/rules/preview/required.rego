@@ -5,13 +5,12 @@ package interlock.rules
 # description: A call that can be previewed and is not read-only is previewed before it is applied.
 # custom:
 #   requirements: [PREV-1]
-findings contains {
+change_findings contains {
 	"verdict": "preview",
 	"code": "preview_required",
 	"message": sprintf("%s is previewed first", [tool_name]),
 	"rule": "preview/required",
 } if {
-	not read_only
 	previewable
 	not applying
 }
