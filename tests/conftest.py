@@ -10,10 +10,12 @@ import shutil
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from postgres_server import NoPostgresError, PostgresServer, running_postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_SKIP_VARIABLE = "INTERLOCK_TESTS_NO_SKIP"
@@ -60,6 +62,17 @@ def socket_directory() -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="il-", dir="/tmp", ignore_cleanup_errors=True) as directory:
         yield Path(directory)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Give one PostgreSQL server for all tests; skip, saying why, where none can be had."""
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(running_postgres())
+        except NoPostgresError as error:
+            pytest.skip(str(error))
+        yield server
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,7 @@
 """Waiting for what nobody announces: another process or thread. Tests sleep here and nowhere else."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 POLL_S = 0.01
@@ -14,3 +15,11 @@ async def eventually(condition: Callable[[], bool], within_s: float = 30.0) -> N
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
         raise AssertionError(f"it did not come true within {within_s} s") from None
+
+
+def eventually_blocking(condition: Callable[[], bool], within_s: float = 30.0) -> None:
+    """Do the same where there is no event loop."""
+    until = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < until, f"it did not come true within {within_s} s"
+        time.sleep(POLL_S)

@@ -87,7 +87,8 @@ def runtime_dependencies() -> set[str]:
     """Return the packages that both distributions ask for, with all extras."""
     gateway, sdk = project("pyproject.toml"), project("sdk/pyproject.toml")
     asked_for = [*gateway["dependencies"], *sdk["dependencies"]]
-    asked_for += [one for extra in sdk["optional-dependencies"].values() for one in extra]
+    extras = [*gateway["optional-dependencies"].values(), *sdk["optional-dependencies"].values()]
+    asked_for += [one for extra in extras for one in extra]
     return {distribution_name(one) for one in asked_for} - {"interlock-sdk"}
 
 

@@ -39,6 +39,7 @@ KNOWN_ONLY_TO = {
     "jsonschema_rs": {"pipeline"},
     "obstore": {"artifacts"},
     "prometheus_client": {"telemetry", "transport", "app", "serving"},
+    "psycopg": {"state"},
     "regorus": {"policy"},
     "rich": {"cli", "demo"},
     "sqlalchemy": {"state"},

@@ -1,84 +1,95 @@
-"""A database: how it is reached, and all in which SQLite and PostgreSQL differ. No other file names a dialect."""
+"""A database: how it is reached, and all in which SQLite and PostgreSQL differ.
 
-import os
-import sqlite3
-from collections.abc import Callable
+`sqlite.py` and `postgresql.py` say what is so for the one and for the other; no other file names a dialect.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from sqlalchemy import Engine, Table, create_engine, event, make_url
+from sqlalchemy import Engine, Table, make_url
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.pool import NullPool
+from sqlalchemy.exc import ArgumentError
 
-# SQLite's and PostgreSQL's `INSERT` share `ON CONFLICT` but no class; which one it is, only this file knows.
-InsertInto = Callable[[Table], sqlite.Insert]
+from interlock_gateway.core.change import Change
 
-_SQLITE_PRAGMAS = (
-    "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = FULL",
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA journal_size_limit = 67108864",
-)
+T = TypeVar("T")
+
+# SQLite's and PostgreSQL's `INSERT` share `ON CONFLICT` but no class; which one it is, only the database knows.
+InsertInto: TypeAlias = Callable[[Table], sqlite.Insert]
+
+
+class Tell(Protocol):
+    """How a transaction tells other replicas, through its cursor, what it announces."""
+
+    def __call__(self, cursor: Any, changes: Sequence[Change]) -> None:
+        """Tell of `changes` when, and only if, the transaction is committed."""
+        ...
+
+
+def tell_nobody(cursor: Any, changes: Sequence[Change]) -> None:
+    """There is no other replica on this database."""
+
+
+def never_lost(_connection: Any) -> bool:
+    """A file does not go away as a server does."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
     """One database. Its connections are in the driver's autocommit mode: transactions are begun in so many words.
 
-    `begin` starts a transaction that writes. Of the driver's errors `conflicts` and `own_faults` are the fault of one
-    statement; every other one (a subclass of `failures`) says that the database does not work.
+    `begin` starts a transaction that writes, `begin_alone` one that migrates: of several processes one goes on, and it
+    sees what the others did. Of the driver's errors `conflicts` and `own_faults` are the fault of one statement;
+    `lost_races` say that another transaction came first and this one may be tried again, `busy` that it took too long
+    to get at a row; every other one (a subclass of `failures`) says that the database does not work.
+
+    `writers` and `readers` are how many connections there are for each. With `together`, one transaction holds what
+    many callers write. `is_lost` says of a connection of the driver's whether it is known to be gone. `shown` says for
+    people where the database is, without secrets.
     """
 
     engine: Engine
+    shown: str
     insert: InsertInto
     begin: str
+    begin_alone: tuple[str, ...]
     failures: type[Exception]
     conflicts: tuple[type[Exception], ...]
     own_faults: tuple[type[Exception], ...]
+    lost_races: tuple[type[Exception], ...] = ()
+    busy: tuple[type[Exception], ...] = ()
+    writers: int = 1
+    readers: int = 1
+    together: bool = True
+    tell: Tell = tell_nobody
+    is_lost: Callable[[Any], bool] = never_lost
+
+    @property
+    def shared(self) -> bool:
+        """Whether other replicas may be on it."""
+        return self.tell is not tell_nobody
 
 
-def open_database(url: str, *, busy_timeout_s: float) -> Database:
-    """The database at `url` (`sqlite:///path`); connects to nothing yet.
+def open_database(url: str, *, busy_timeout_s: float, origin: str = "") -> Database:
+    """The database at `url` (`sqlite:///PATH` or `postgresql://...`); connects to nothing yet.
 
-    `busy_timeout_s` is how long a writer waits for another one. Raises `ValueError` for a URL of another kind.
+    `busy_timeout_s` is how long a writer waits for another one; `origin` is who tells of changes. Raises `ValueError`
+    for a URL of another kind, in words without its password.
     """
-    parsed = make_url(url)
-    if parsed.get_backend_name() != "sqlite" or not parsed.database or parsed.database == ":memory:":
-        raise ValueError("state must be kept in a file: sqlite:///PATH")
-    return _sqlite(Path(parsed.database), busy_timeout_s)
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ValueError("state.database is not a URL") from None
+    match parsed.get_backend_name():
+        case "sqlite":
+            from interlock_gateway.state.sqlite import open_sqlite  # noqa: PLC0415 - one of the two is loaded
 
+            return open_sqlite(parsed, busy_timeout_s=busy_timeout_s)
+        case "postgresql":
+            # Loading it takes 20 MiB, which a gateway on SQLite has no use for.
+            from interlock_gateway.state.postgresql import open_postgresql  # noqa: PLC0415 - as said above
 
-def _sqlite(path: Path, busy_timeout_s: float) -> Database:
-    engine = create_engine(
-        f"sqlite:///{path}",
-        poolclass=NullPool,
-        isolation_level="AUTOCOMMIT",
-        connect_args={"timeout": busy_timeout_s},
-    )
-    event.listen(engine, "do_connect", lambda *_: _create_private(path))
-    event.listen(engine, "connect", _set_up_sqlite)
-    return Database(
-        engine=engine,
-        insert=sqlite.insert,
-        begin="BEGIN IMMEDIATE",
-        failures=sqlite3.Error,
-        conflicts=(sqlite3.IntegrityError,),
-        own_faults=(
-            sqlite3.DataError,
-            sqlite3.ProgrammingError,
-            sqlite3.NotSupportedError,
-            # A value of a type that SQLite cannot bind.
-            sqlite3.InterfaceError,
-        ),
-    )
-
-
-def _create_private(path: Path) -> None:
-    # SQLite gives its side files the permissions of this one. Inputs of calls are nobody else's business.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-
-
-def _set_up_sqlite(connection: Any, _record: object) -> None:
-    for pragma in _SQLITE_PRAGMAS:
-        connection.execute(pragma).close()
+            return open_postgresql(parsed, busy_timeout_s=busy_timeout_s, origin=origin)
+    raise ValueError("state must be kept in a file or on a server: sqlite:///PATH, or postgresql://HOST/NAME")

@@ -40,7 +40,8 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _upgrade(database: Database, connection: Connection) -> None:
-    connection.exec_driver_sql(database.begin)
+    for statement in database.begin_alone:
+        connection.exec_driver_sql(statement)
     try:
         # Another process may have done it while this one waited for the lock.
         revision = _revision(connection)

@@ -2,6 +2,9 @@
 
 Columns are what statements identify, filter, order or guard by. The rest of a record is one JSON document, kept as
 ASCII bytes: so any text survives, also what PostgreSQL's text type would refuse. Times are Unix seconds.
+
+Indexes of some rows alone say so with `sqlite_where`; `postgresql.py` takes that over, because naming PostgreSQL here
+would load all that SQLAlchemy knows of it.
 """
 
 from sqlalchemy import (
@@ -90,7 +93,7 @@ operations = Table(
 # A literal in a statement finds the index that is for it alone; a bound value never does.
 IS_INTENDED = operations.c.state == literal_column("'intended'")
 # Holds only what is in flight, so that a start finds it among millions.
-Index("ix_operations_in_flight", operations.c.replica_id, sqlite_where=IS_INTENDED, postgresql_where=IS_INTENDED)
+Index("ix_operations_in_flight", operations.c.replica_id, sqlite_where=IS_INTENDED)
 
 pending_actions = Table(
     "pending_actions",
@@ -112,12 +115,11 @@ pending_actions = Table(
 
 IS_PENDING = pending_actions.c.state == literal_column("'pending'")
 IS_APPLYING = pending_actions.c.state == literal_column("'applying'")
-Index("ix_pending_actions_expiry", pending_actions.c.expires_at, sqlite_where=IS_PENDING, postgresql_where=IS_PENDING)
+Index("ix_pending_actions_expiry", pending_actions.c.expires_at, sqlite_where=IS_PENDING)
 Index(
     "ix_pending_actions_in_flight",
     pending_actions.c.replica_id,
     sqlite_where=IS_APPLYING,
-    postgresql_where=IS_APPLYING,
 )
 
 # What people are asked, as it was asked (`document`) and as far as it has come (`progress`).
@@ -150,7 +152,6 @@ Index(
     "ix_checkpoints_escalation",
     checkpoints.c.escalates_at,
     sqlite_where=TO_BE_ESCALATED,
-    postgresql_where=TO_BE_ESCALATED,
 )
 
 standing_handlers = Table(

@@ -4,17 +4,18 @@ import asyncio
 from functools import partial
 from types import TracebackType
 from typing import Self
+from uuid import uuid4
 
 from sqlalchemy import bindparam
 
-from interlock_gateway.state.batch import read_each, write_together
+from interlock_gateway.state.batch import read_each, write_each, write_together
 from interlock_gateway.state.call_store import Calls
 from interlock_gateway.state.changes import LocalChanges
 from interlock_gateway.state.checkpoint_store import Checkpoints
 from interlock_gateway.state.database import open_database
 from interlock_gateway.state.handler_store import StandingHandlers
 from interlock_gateway.state.journal import StoredJournal
-from interlock_gateway.state.lane import Lane
+from interlock_gateway.state.lane import MAX_BATCH, Lane
 from interlock_gateway.state.migrate import ensure_current
 from interlock_gateway.state.pending_store import PendingActions
 from interlock_gateway.state.pin_store import Pins
@@ -62,23 +63,27 @@ class SqlStateStore:
         capacity: int = 4096,
         probe_every_s: float = 1.0,
     ) -> Self:
-        """Open the database at `url` (`sqlite:///PATH`; its folder exists), creating or upgrading its tables.
+        """Open the database at `url`, creating or upgrading its tables.
 
+        `url` is `sqlite:///PATH`, in a folder that exists, or `postgresql://HOST/NAME`, of a database that exists.
         `replica_id` is the same at every start of one replica and shared with no other. `capacity` bounds the reads
         and the writes that wait; `probe_every_s` is how often a store that failed tries to write again. Raises
-        `ValueError` for another kind of URL, `StateUnavailableError`, and `StoredFormatError` for a newer database.
+        `ValueError` for another URL, `StateUnavailableError`, and `StoredFormatError` for a newer database.
         """
         migrating = open_database(url, busy_timeout_s=_MIGRATION_WAIT_S)
         await asyncio.get_running_loop().run_in_executor(None, ensure_current, migrating)
-        database = open_database(url, busy_timeout_s=busy_timeout_s)
+        origin = uuid4().hex
+        database = open_database(url, busy_timeout_s=busy_timeout_s, origin=origin)
         probe = partial(_probe, replica_id=replica_id)
         changes = LocalChanges()
-        reader = Lane("state-read", database, read_each, capacity=capacity)
+        reader = Lane("state-read", database, read_each, capacity=capacity, threads=database.readers)
         writer = Lane(
             "state-write",
             database,
-            write_together,
+            write_together if database.together else write_each,
             capacity=capacity,
+            threads=database.writers,
+            batch=MAX_BATCH if database.together else 1,
             probe=probe,
             probe_every_s=probe_every_s,
             publish=changes.publish,

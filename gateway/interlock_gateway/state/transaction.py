@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from sqlalchemy import Delete, Insert, Select, Update
+from sqlalchemy.exc import DBAPIError
 
 from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.pipeline.ports import StateConflictError
@@ -53,10 +54,23 @@ class DatabaseFailedError(Exception):
     """The database does not work: nothing of the transaction was kept, and its connection is of no more use."""
 
 
+class LinkLostError(DatabaseFailedError):
+    """The connection was lost before anything was written through it: on another one all may be tried again."""
+
+
+class LostRaceError(Exception):
+    """Another transaction came first: this one has to be rolled back, and may be tried again."""
+
+
+class RowBusyError(Exception):
+    """A row was held by others for too long: the transaction has to be rolled back."""
+
+
 class Link:
     """One connection, for one thread; what a submitted function is given to work with.
 
-    Anything may raise `DatabaseFailedError`. A statement raises `StateConflictError` when it breaks a constraint.
+    Anything may raise `DatabaseFailedError`, `LostRaceError` and `RowBusyError`. A statement raises
+    `StateConflictError` when it breaks a constraint.
     """
 
     __slots__ = ("_announced", "_compiled", "_connection", "_cursor", "_database", "_marked")
@@ -68,7 +82,7 @@ class Link:
         self._compiled: dict[Statement, _Compiled] = {}
         try:
             self._connection = database.engine.raw_connection()
-        except (OSError, database.failures) as error:
+        except (OSError, DBAPIError, database.failures) as error:
             raise DatabaseFailedError(str(error)) from error
         self._cursor = self._connection.cursor()
 
@@ -96,12 +110,24 @@ class Link:
         return taken
 
     def begin(self) -> None:
-        """Begin a transaction that writes."""
-        self._command(self._database.begin)
+        """Begin a transaction that writes. Raises `LinkLostError` when the connection is not there any more."""
         self._announced.clear()
+        try:
+            self._command(self._database.begin)
+        except DatabaseFailedError as error:
+            if self.lost:
+                raise LinkLostError(str(error)) from error
+            raise
+
+    @property
+    def lost(self) -> bool:
+        """Whether the driver knows that the connection is gone."""
+        return self._database.is_lost(self._connection.dbapi_connection)
 
     def commit(self) -> None:
-        """End the transaction; what it did is on disk then."""
+        """End the transaction; what it did is on disk then, and other replicas are told what it announced."""
+        if self._announced:
+            self._run(self._database.tell, self._cursor, self._announced)
         self._command("COMMIT")
 
     def roll_back(self) -> None:
@@ -135,17 +161,22 @@ class Link:
         compiled = self._compiled.get(statement)
         if compiled is None:
             compiled = self._compiled[statement] = _Compiled(statement, self._database)
-        try:
-            self._cursor.execute(compiled.sql, compiled.bind(values))
-        except self._database.conflicts as error:
-            raise StateConflictError("an id is taken, or the session it is for is not there") from error
-        except self._database.own_faults:
-            raise
-        except self._database.failures as error:
-            raise DatabaseFailedError(str(error)) from error
+        self._run(self._cursor.execute, compiled.sql, compiled.bind(values))
 
     def _command(self, sql: str) -> None:
+        self._run(self._cursor.execute, sql)
+
+    def _run(self, execute: Callable[..., object], *arguments: object) -> None:
+        database = self._database
         try:
-            self._cursor.execute(sql)
-        except self._database.failures as error:
+            execute(*arguments)
+        except database.conflicts as error:
+            raise StateConflictError("an id is taken, or the session it is for is not there") from error
+        except database.own_faults:
+            raise
+        except database.lost_races as error:
+            raise LostRaceError(str(error)) from error
+        except database.busy as error:
+            raise RowBusyError(str(error)) from error
+        except database.failures as error:
             raise DatabaseFailedError(str(error)) from error

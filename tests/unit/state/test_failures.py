@@ -1,4 +1,4 @@
-"""What callers see when the database does not work, and that it heals."""
+"""What callers see when a SQLite database does not work, and that it heals."""
 
 import asyncio
 import shutil
@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from interlock_gateway.pipeline.ports import StateUnavailableError
-from interlock_gateway.state import database
+from interlock_gateway.state import sqlite
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_record, a_session, an_action, an_operation
 from waiting import eventually
 
 MEBIBYTE = 1024 * 1024
+on_sqlite = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
 def fill_disk(filler: Path) -> None:
@@ -41,6 +42,7 @@ def locked(url: str, impatient: SqlStateStore) -> Iterator[sqlite3.Connection]:
     other.close()
 
 
+@on_sqlite
 async def test_a_locked_database_fails_writes_and_not_reads(
     impatient: SqlStateStore, locked: sqlite3.Connection
 ) -> None:
@@ -58,6 +60,7 @@ async def test_a_locked_database_fails_writes_and_not_reads(
     assert (await impatient.calls.begin_call(a_record("1"), an_operation("1"))).operation is not None
 
 
+@on_sqlite
 async def test_a_store_that_failed_heals_with_the_next_write_too(url: str) -> None:
     async with await SqlStateStore.open(url, replica_id="r1", busy_timeout_s=0.02, probe_every_s=60) as store:
         other = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
@@ -71,11 +74,12 @@ async def test_a_store_that_failed_heals_with_the_next_write_too(url: str) -> No
         assert store.healthy
 
 
+@on_sqlite
 @pytest.mark.usefixtures("store")
 async def test_a_write_that_changes_nothing_does_not_pass_for_a_recovery(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "_SQLITE_PRAGMAS", (*database._SQLITE_PRAGMAS, "PRAGMA query_only = ON"))
+    monkeypatch.setattr(sqlite, "_PRAGMAS", (*sqlite._PRAGMAS, "PRAGMA query_only = ON"))
     async with await SqlStateStore.open(url, replica_id="r2", probe_every_s=60) as store:
         with pytest.raises(StateUnavailableError):
             await store.pending.push_pending(an_action())
@@ -85,12 +89,13 @@ async def test_a_write_that_changes_nothing_does_not_pass_for_a_recovery(
         assert not store.healthy
 
 
+@on_sqlite
 async def test_a_full_database_fails_the_write_keeps_the_earlier_ones_and_heals(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = (*database._SQLITE_PRAGMAS, "PRAGMA max_page_count = 60")
+    limited = (*sqlite._PRAGMAS, "PRAGMA max_page_count = 60")
     with monkeypatch.context() as patch:
-        patch.setattr(database, "_SQLITE_PRAGMAS", limited)
+        patch.setattr(sqlite, "_PRAGMAS", limited)
         store = await SqlStateStore.open(url, replica_id="r1", probe_every_s=60)
         await store.sessions.ensure_session(a_session())
         await store.calls.begin_call(a_record("first"), an_operation("first"))
@@ -150,6 +155,7 @@ def damaged(url: str) -> str:
     return url
 
 
+@on_sqlite
 async def test_a_damaged_database_is_unavailable(damaged: str) -> None:
     with pytest.raises(StateUnavailableError, match="cannot be opened: file is not a database"):
         await SqlStateStore.open(damaged, replica_id="r1")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from interlock_gateway.pipeline.ports import StateConflictError, StateOverloadedError, StateUnavailableError
 from interlock_gateway.state.batch import Outcome, Work, read_each, write_together
-from interlock_gateway.state.database import Database, open_database
+from interlock_gateway.state.database import Database
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.schema import session_facts
 from interlock_gateway.state.transaction import Link, Statement
@@ -52,11 +52,6 @@ class Watched:
 
     async def names(self) -> list[str]:
         return [row[0] for row in await self.lane.submit(lambda link: link.rows(NAMES))]
-
-
-@pytest.fixture
-def database(migrated: str) -> Database:
-    return open_database(migrated, busy_timeout_s=1.0)
 
 
 @pytest.fixture

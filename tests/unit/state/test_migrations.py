@@ -1,7 +1,6 @@
 import asyncio
 import json
 import re
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -21,11 +20,25 @@ START = """
 import asyncio, json, sys
 from interlock_gateway.state.store import SqlStateStore
 
+UNWANTED = ["alembic", "mako", "sqlalchemy.orm"]
+if sys.argv[1].startswith("sqlite"):
+    UNWANTED += ["psycopg", "sqlalchemy.dialects.postgresql"]
+
 async def main():
     async with await SqlStateStore.open(sys.argv[1], replica_id="r1"):
-        print(json.dumps([name for name in ("alembic", "mako", "sqlalchemy.orm") if name in sys.modules]))
+        print(json.dumps([name for name in UNWANTED if name in sys.modules]))
 
 asyncio.run(main())
+"""
+
+
+ON_SQLITE = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+ON_POSTGRESQL = """
+SELECT 'index ' || indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
+UNION ALL SELECT 'constraint ' || conname, conrelid::regclass || ' ' || pg_get_constraintdef(oid)
+FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+UNION ALL SELECT 'column ' || table_name || '.' || column_name, concat_ws(' ', data_type, is_nullable, column_default)
+FROM information_schema.columns WHERE table_schema = 'public'
 """
 
 
@@ -44,11 +57,12 @@ def current(url: str) -> Database:
     return database
 
 
-def statements(path: Path) -> dict[str, str]:
-    """The statements that made a database."""
-    connection = sqlite3.connect(path)
-    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-    connection.close()
+def declared(url: str) -> dict[str, str]:
+    """What the database itself says of its tables and indexes, by name."""
+    database = open_database(url, busy_timeout_s=1.0)
+    query = ON_SQLITE if url.startswith("sqlite") else ON_POSTGRESQL
+    with database.engine.connect() as connection:
+        rows = connection.exec_driver_sql(query).fetchall()
     return {name: re.sub(r"\s+", " ", sql) for name, sql in rows}
 
 
@@ -57,42 +71,44 @@ def test_migrating_an_empty_database_gives_the_tables_that_the_code_declares(cur
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
+@pytest.mark.req("STATE-1")
 @pytest.mark.usefixtures("current")
-def test_what_a_comparison_of_metadata_does_not_see_is_the_same_too(tmp_path: Path) -> None:
-    ensure_current(open_database(f"sqlite:///{tmp_path / 'declared.db'}", busy_timeout_s=1.0))
+def test_what_a_comparison_of_metadata_does_not_see_is_the_same_too(url: str, another_url: str) -> None:
+    ensure_current(open_database(another_url, busy_timeout_s=1.0))
 
-    assert statements(tmp_path / "state.db") == statements(tmp_path / "declared.db")
+    assert declared(url) == declared(another_url)
+    assert len(declared(url)) > 20
 
 
 def test_the_newest_revision_is_the_one_the_code_expects() -> None:
     assert ScriptDirectory.from_config(configuration()).get_current_head() == HEAD
 
 
-def test_migrating_twice_changes_nothing(current: Database, tmp_path: Path) -> None:
-    before = statements(tmp_path / "state.db")
+def test_migrating_twice_changes_nothing(url: str, current: Database) -> None:
+    before = declared(url)
     ensure_current(current)
 
-    assert statements(tmp_path / "state.db") == before
+    assert declared(url) == before
 
 
-def test_a_database_of_a_newer_version_is_refused_and_left_alone(current: Database, tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "state.db")
-    connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    connection.commit()
+def test_a_database_of_a_newer_version_is_refused_and_left_alone(current: Database) -> None:
+    with current.engine.connect() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
 
-    with pytest.raises(StoredFormatError):
-        ensure_current(current)
-    assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("9999",)]
-    connection.close()
+        with pytest.raises(StoredFormatError):
+            ensure_current(current)
+        found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").fetchall()
+        assert [tuple(row) for row in found] == [("9999",)]
 
 
 @pytest.mark.usefixtures("current")
-def test_a_start_on_a_current_database_loads_no_migrations(url: str) -> None:
+def test_a_start_on_a_current_database_loads_no_migrations_and_no_other_databases_driver(url: str) -> None:
     started = subprocess.run([sys.executable, "-c", START, url], check=True, capture_output=True, text=True)
 
     assert json.loads(started.stdout) == []
 
 
+@pytest.mark.req("STATE-1")
 async def test_many_starts_on_one_empty_database_migrate_it_once(url: str) -> None:
     stores = await asyncio.gather(*(SqlStateStore.open(url, replica_id=f"r{n}") for n in range(5)))
 
@@ -101,6 +117,7 @@ async def test_many_starts_on_one_empty_database_migrate_it_once(url: str) -> No
         await store.close()
 
 
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 async def test_the_files_of_the_database_are_for_its_owner_alone(tmp_path: Path, url: str) -> None:
     async with await SqlStateStore.open(url, replica_id="r1") as store:
         await store.sessions.save_session_facts({"s": b"{}"})
