@@ -14,6 +14,11 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from interlock_gateway.approvals.desk import ApprovalDesk
+from interlock_gateway.approvals.editing import Editor
+from interlock_gateway.approvals.history import SessionHistory
+from interlock_gateway.approvals.room import ApprovalRoom
+from interlock_gateway.approvals.watches import Watches
 from interlock_gateway.artifacts.backend import open_backend
 from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.audit.errors import AuditDamagedError
@@ -114,6 +119,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     registry = ToolRegistry(store.pins, config.tools, clock)
     await registry.load()
     registry.restore_consents(consented(await store.pins.load_consents()))
+    approvals = _approvals(config, clock, store, redactor)
     limits = config.limits
     directory = Directory(registry, clock, at_state=config.at_state, max_message_bytes=limits.max_provider_bytes)
     stack.push_async_callback(directory.close)
@@ -130,6 +136,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         engine=engine,
         facts=facts,
         store=store,
+        approvals=approvals.desk,
         recorder=AuditRecorder(audit, replica),
         results=ResultProcessor(
             redactor,
@@ -147,7 +154,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     metrics.watch_calls(lambda: pipeline.in_flight)
     metrics.watch_providers(directory.connected)
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)
-    return Rooms(parts, pipeline, engine, store, artifacts, audit, metrics, directory, policy)
+    return Rooms(parts, pipeline, engine, store, approvals, artifacts, audit, metrics, directory, policy)
 
 
 async def _policy(
@@ -180,6 +187,14 @@ async def _store(config: Config, replica: str, stack: AsyncExitStack) -> SqlStat
         raise ConfigError(f"the state database cannot be used: {error}") from None
     stack.push_async_callback(store.close)
     return store
+
+
+def _approvals(config: Config, clock: Clock, store: SqlStateStore, redactor: Redactor) -> ApprovalRoom:
+    limits = config.limits
+    watches = Watches(store.checkpoints, store.changes, most=config.approvals.max_watches)
+    editor = Editor(limits.max_input_bytes, limits.max_depth, lambda value: redactor.redact_value(value).value)
+    history = SessionHistory(store.journal, lambda text: redactor.redact_text(text).text)
+    return ApprovalRoom(ApprovalDesk(store.checkpoints, clock, watches, editor), watches, history)
 
 
 def _audit(config: Config, clock: Clock, redactor: Redactor) -> AuditLog:

@@ -56,6 +56,8 @@ class IdentityConfig(Section):
     """The principal of whoever may open the agents' Unix socket."""
     unix_operator: str = "local-operator"
     """The principal of whoever may open the operators' Unix socket."""
+    unix_operator_groups: tuple[str, ...] = ()
+    """The groups of that principal, for checkpoints that ask for members of one."""
     anonymous_agents_on_loopback: bool = False
     """Let anyone who can reach a loopback address call tools, with no token, as principal `anonymous`."""
 
@@ -97,6 +99,57 @@ class PendingConfig(Section):
     """`steer` repeats the reminder in every answer; `enforce` denies calls that are not read-only."""
     expires_s: Annotated[float, Field(gt=0, le=30 * 86_400)] = 1800.0
     """How long a pending action waits for `resolve`."""
+
+
+class WebhookApproverConfig(Section):
+    """One person who answers on a webhook."""
+
+    principal: Annotated[str, Field(min_length=1, max_length=256)]
+    """The approver's principal, as it appears in policies and receipts; never one of an agent's."""
+    groups: tuple[str, ...] = ()
+    """Groups whose checkpoints the approver may answer."""
+    slack_user: Annotated[str, Field(pattern=r"^([UW][A-Z0-9]{1,63})?$")] = ""
+    """Slack's id of the person, such as `U024BE7LH`; needed with `kind: slack`, whose buttons anyone may press."""
+
+
+class WebhookConfig(Section):
+    """A way to people who do not watch: checkpoints are posted there, signed, and signed answers come back."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    """The webhook's name; a part of the address that answers are sent to."""
+    kind: Literal["generic", "slack"] = "generic"
+    """`generic` speaks Standard Webhooks, `slack` posts messages with buttons and takes Slack's interactions."""
+    url: Annotated[str, Field(repr=False)] = ""
+    """Where checkpoints are posted. It may be a secret itself, as Slack's are."""
+    url_file: Path | None = None
+    """A file that holds the address, in place of `url`."""
+    secret: Annotated[str, Field(repr=False)] = ""
+    """Signs what is posted, and the answers: `whsec_` and base64 of 24 to 64 bytes, or Slack's signing secret."""
+    secret_file: Path | None = None
+    """A file that holds the secret, in place of `secret`."""
+    approvers: Annotated[tuple[WebhookApproverConfig, ...], Field(min_length=1)]
+    """Who answers there. Nobody else's answer counts, however well signed."""
+    links: bool = False
+    """Send links too, each for one answer of one approver and good once. Whoever reads the message can follow them."""
+    timeout_s: Annotated[float, Field(gt=0, le=60)] = 10.0
+    """How long one attempt to post may take."""
+
+
+class ApprovalsConfig(Section):
+    """Checkpoints: calls that wait for a person."""
+
+    default_expires_s: Annotated[float, Field(gt=0, le=30 * 86_400)] = 1800.0
+    """How long a checkpoint waits for its answers when policy does not say; then it is a denial."""
+    default_quorum: Annotated[int, Field(ge=1, le=16)] = 1
+    """How many different people have to approve when policy does not say."""
+    max_watches: Annotated[int, Field(ge=1, le=10_000)] = 100
+    """Approvers who may watch at once; more are refused with RESOURCE_EXHAUSTED."""
+    listen: str = "127.0.0.1:7081"
+    """`HOST:PORT` where answers to webhooks come in over HTTP; port 0 picks a free one. Served only with webhooks."""
+    public_url: str = ""
+    """How people and Slack reach that address, such as `https://approvals.example.com`; without it, as it listens."""
+    webhooks: tuple[WebhookConfig, ...] = ()
+    """Ways to people who do not watch."""
 
 
 class PolicyConfig(Section):
@@ -213,6 +266,7 @@ class Config(Section):
     identity: IdentityConfig = IdentityConfig()
     limits: LimitsConfig = LimitsConfig()
     pending: PendingConfig = PendingConfig()
+    approvals: ApprovalsConfig = ApprovalsConfig()
     policy: PolicyConfig = PolicyConfig()
     state: StateConfig = StateConfig()
     audit: AuditConfig = AuditConfig()

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.config import Config
@@ -23,10 +24,18 @@ from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.transport.grpc.admin_service import AdminParts, AdminRpcs
+from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
 from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs, service_handler
 from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
-from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, GATEWAY_SERVICE, GrpcListener, Health, stop_all
+from interlock_gateway.transport.grpc.server import (
+    ADMIN_SERVICE,
+    APPROVAL_SERVICE,
+    GATEWAY_SERVICE,
+    GrpcListener,
+    Health,
+    stop_all,
+)
 
 OVERHEAD_BYTES = 1024 * 1024
 """What a request may hold besides the input of its call."""
@@ -53,6 +62,7 @@ class Rooms:
     pipeline: CallPipeline
     engine: EmbeddedEngine
     store: SqlStateStore
+    approvals: ApprovalRoom
     artifacts: ArtifactStore
     audit: AuditLog
     metrics: Metrics
@@ -110,6 +120,7 @@ class Gateway:
     async def drain(self) -> None:
         """Take no new calls, and let those in flight end."""
         self.rooms.pipeline.draining = True
+        self.rooms.approvals.watches.close()
         await self._health.set(serving=False)
         await stop_all(self._listeners, self._open_rpcs, self.config.server.drain_s)
         with contextlib.suppress(TimeoutError):
@@ -168,6 +179,8 @@ class Gateway:
         if admin:
             rpcs = AdminRpcs(self._admin_parts()).rpcs()
             handlers.append((ADMIN_SERVICE, service_handler(ADMIN_SERVICE, rpcs, authenticator, self._open_rpcs)))
+            rpcs = ApprovalRpcs(rooms.approvals, rooms.parts.registry).rpcs()
+            handlers.append((APPROVAL_SERVICE, service_handler(APPROVAL_SERVICE, rpcs, authenticator, self._open_rpcs)))
         # What is a little too large is refused in our own words, and what is far too large by gRPC itself.
         listener = GrpcListener(handlers, self._health, 2 * self._open_rpcs.max_bytes)
         self._listeners.append(listener)

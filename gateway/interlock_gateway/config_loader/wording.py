@@ -10,7 +10,7 @@ from interlock_gateway.config_loader.problems import Origin, Problem, SettingPat
 from interlock_gateway.config_loader.shape import nearest
 
 # Their values may hold a secret, which has no place in a message.
-_SECRET = frozenset({"token", "database"})
+_SECRET = frozenset({"token", "database", "webhooks"})
 _LONGEST = 60
 
 _KINDS = {

@@ -4,6 +4,7 @@ from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.errors import RequestError, RequestFault
 
 _AGENT = frozenset({Role.AGENT})
+_APPROVER = frozenset({Role.APPROVER})
 _OPERATOR = frozenset({Role.OPERATOR})
 _READER = frozenset({Role.OPERATOR, Role.AUDITOR})
 
@@ -27,6 +28,11 @@ ACCESS: dict[str, frozenset[Role]] = {
     **{
         f"/interlock.v1.GatewayService/{rpc}": _AGENT | _OPERATOR
         for rpc in ("ReadArtifact", "SearchArtifact", "StatArtifact")
+    },
+    # Approvers, and never an agent's credential, whatever else it may do (CHK-6); see `approvals.handlers`.
+    **{
+        f"/interlock.v1.ApprovalService/{rpc}": _APPROVER
+        for rpc in ("ListCheckpoints", "GetCheckpoint", "WatchCheckpoints", "DecideCheckpoint")
     },
     **{
         f"/interlock.v1.AdminService/{rpc}": _READER

@@ -30,8 +30,8 @@ class Authenticator(Protocol):
 class SocketAuthenticator:
     """A Unix socket's file permissions are the credential: whoever can open it is its principal."""
 
-    def __init__(self, principal_id: str, roles: frozenset[Role]) -> None:
-        self._principal = Principal(principal_id, "unix", roles)
+    def __init__(self, principal_id: str, roles: frozenset[Role], groups: tuple[str, ...] = ()) -> None:
+        self._principal = Principal(principal_id, "unix", roles, groups)
 
     def principal(self, metadata: Metadata) -> Principal:
         """The socket's principal, whatever the metadata says."""
@@ -84,4 +84,4 @@ def agent_socket(identity: IdentityConfig) -> SocketAuthenticator:
 
 def operator_socket(identity: IdentityConfig) -> SocketAuthenticator:
     """Whoever opens the operators' socket operates, approves and audits; it is never an agent's credential."""
-    return SocketAuthenticator(identity.unix_operator, _OPERATING)
+    return SocketAuthenticator(identity.unix_operator, _OPERATING, identity.unix_operator_groups)

@@ -9,6 +9,7 @@ from interlock_gateway.core.decision import Obligations
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import ToolOutcome
 from interlock_gateway.core.tool import ResultLimits
+from interlock_gateway.pipeline.approvals_port import Approvers
 from interlock_gateway.pipeline.decide import PolicyEvaluator
 from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.pipeline.run import CallRun
@@ -117,6 +118,7 @@ class Parts:
     engine: PolicyEvaluator
     facts: FactsExtractor
     store: StateStore
+    approvals: Approvers
     recorder: Recorder
     results: ResultProcessor
     observer: Observer

@@ -56,6 +56,7 @@ def test_the_gateways_own_table_says_the_same() -> None:
 @pytest.mark.req("SEC-7", "AUTH-2")
 async def test_what_is_served_has_a_row_and_nothing_else_is(guarded: Bench) -> None:
     from interlock_gateway.transport.grpc.admin_service import AdminRpcs
+    from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
     from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
     from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
 
@@ -65,7 +66,9 @@ async def test_what_is_served_has_a_row_and_nothing_else_is(guarded: Bench) -> N
         *ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs(),
     }
     operators = set(AdminRpcs(guarded.gateway._admin_parts()).rpcs())
+    approvers = set(ApprovalRpcs(rooms.approvals, rooms.parts.registry).rpcs())
     served = {f"GatewayService/{name}" for name in agents} | {f"AdminService/{name}" for name in operators}
+    served |= {f"ApprovalService/{name}" for name in approvers}
     assert served == {row for row, roles in TABLE.items() if roles}
 
 

@@ -17,9 +17,10 @@ from interlock_gateway.transport.grpc.endpoint import OpenRpcs
 
 GATEWAY_SERVICE = "interlock.v1.GatewayService"
 ADMIN_SERVICE = "interlock.v1.AdminService"
+APPROVAL_SERVICE = "interlock.v1.ApprovalService"
 LAST_WORDS_S = 0.1
 """How long an answer that was given may take to leave."""
-_SERVICES = ("", GATEWAY_SERVICE, ADMIN_SERVICE)
+_SERVICES = ("", GATEWAY_SERVICE, ADMIN_SERVICE, APPROVAL_SERVICE)
 
 
 class Health:
