@@ -9,8 +9,8 @@ from repository import imported_modules, module_name, our_python, tree_of
 
 GATEWAY = "interlock_gateway"
 ROOMS = {
-    "approvals", "artifacts", "audit", "facts", "gatewaytools", "identity", "pipeline", "policy", "providers", "registry",
-    "results", "sessions", "state", "telemetry",
+    "approvals", "artifacts", "audit", "facts", "gatewaytools", "identity", "pipeline", "policy", "providers",
+    "registry", "results", "sessions", "state", "telemetry",
 }  # fmt: skip
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
