@@ -53,7 +53,8 @@ from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.state_directory import state_directory
 from interlock_gateway.telemetry.exposition import exposed
 from interlock_gateway.telemetry.metrics import Metrics
-from interlock_gateway.transport.grpc.server import Health
+from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
+from interlock_gateway.transport.health import Health
 
 FIRST_CONTACT_S = 1.0
 """How long a start waits for its providers, so that the first call finds their tools. It serves without them too."""
@@ -93,7 +94,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
     async with AsyncExitStack() as stack:
         replica = stack.enter_context(state_directory(config))
         rooms = await _build(config, clock, replica, stack)
-        health = Health()
+        health = Health((GATEWAY_SERVICE, ADMIN_SERVICE, APPROVAL_SERVICE))
         gateway = Gateway(config, rooms, health, clock, replica)
         stack.push_async_callback(rooms.parts.sessions.flush)
         stack.push_async_callback(gateway.drain)
@@ -103,7 +104,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         for spec in config.providers:
             rooms.directory.add(spec, configured=True)
         await rooms.directory.settled(FIRST_CONTACT_S)
-        await health.set(serving=True)
+        health.set(serving=True)
         yield gateway
 
 

@@ -19,6 +19,13 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+class Front(StrEnum):
+    """What speaks HTTP/2 with agents and operators."""
+
+    NGHTTP2 = "nghttp2"
+    GRPCIO = "grpcio"
+
+
 class ServerConfig(Section):
     """Where the gateway listens."""
 
@@ -30,6 +37,8 @@ class ServerConfig(Section):
     """Permissions of the agents' Unix sockets. The operators' sockets are always 0600."""
     plaintext_beyond_loopback: bool = False
     """Accept unencrypted connections from other hosts. Off: listening elsewhere than loopback is refused."""
+    front: Front = Front.NGHTTP2
+    """What speaks HTTP/2: `nghttp2`, on the gateway's own loop, or `grpcio`, which is slower and in wide use."""
     drain_s: Seconds = 20.0
     """How long calls in flight may take to finish after SIGTERM."""
 

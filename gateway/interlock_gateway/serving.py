@@ -9,7 +9,7 @@ from importlib.metadata import version
 from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.audit.log import AuditLog
-from interlock_gateway.config import Config
+from interlock_gateway.config import Config, Front
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.identity.authenticate import Authenticator, TokenAuthenticator, agent_socket, operator_socket
 from interlock_gateway.operate.confirm import Confirmations
@@ -26,16 +26,20 @@ from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.transport.grpc.admin_service import AdminParts, AdminRpcs
 from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
 from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
-from interlock_gateway.transport.grpc.endpoint import OpenRpcs, service_handler
+from interlock_gateway.transport.grpc.endpoint import OpenRpcs, served
 from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
 from interlock_gateway.transport.grpc.server import (
     ADMIN_SERVICE,
     APPROVAL_SERVICE,
     GATEWAY_SERVICE,
-    GrpcListener,
-    Health,
+    GrpcioListener,
+    Listener,
     stop_all,
 )
+from interlock_gateway.transport.health import SERVICE as HEALTH_SERVICE
+from interlock_gateway.transport.health import Health
+from interlock_gateway.transport.http2.listener import Http2Listener
+from interlock_gateway.transport.reflection import reflected
 
 OVERHEAD_BYTES = 1024 * 1024
 """What a request may hold besides the input of its call."""
@@ -80,7 +84,7 @@ class Gateway:
         self._clock = clock
         self._replica = replica
         self._started_at = clock.now()
-        self._listeners: list[GrpcListener] = []
+        self._listeners: list[Listener] = []
         self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
 
@@ -121,7 +125,7 @@ class Gateway:
         """Take no new calls, and let those in flight end."""
         self.rooms.pipeline.draining = True
         self.rooms.approvals.watches.close()
-        await self._health.set(serving=False)
+        self._health.set(serving=False)
         await stop_all(self._listeners, self._open_rpcs, self.config.server.drain_s)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.server.drain_s):
@@ -145,7 +149,7 @@ class Gateway:
     async def keep_house(self) -> None:
         """Until cancelled: flush session facts, expire pending actions, and say in health how things are."""
         while True:
-            await self._health.set(serving=self._fit_to_serve())
+            self._health.set(serving=self._fit_to_serve())
             try:
                 await self.rooms.parts.sessions.flush()
                 await self.rooms.pipeline.settle()
@@ -175,14 +179,16 @@ class Gateway:
         rooms = self.rooms
         agent_rpcs = GatewayRpcs(rooms.parts, rooms.pipeline).rpcs()
         agent_rpcs |= ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs()
-        handlers = [(GATEWAY_SERVICE, service_handler(GATEWAY_SERVICE, agent_rpcs, authenticator, self._open_rpcs))]
+        services = [GATEWAY_SERVICE, HEALTH_SERVICE]
+        rpcs = dict(served(GATEWAY_SERVICE, agent_rpcs, authenticator, self._open_rpcs))
         if admin:
-            rpcs = AdminRpcs(self._admin_parts()).rpcs()
-            handlers.append((ADMIN_SERVICE, service_handler(ADMIN_SERVICE, rpcs, authenticator, self._open_rpcs)))
-            rpcs = ApprovalRpcs(rooms.approvals, rooms.parts.registry).rpcs()
-            handlers.append((APPROVAL_SERVICE, service_handler(APPROVAL_SERVICE, rpcs, authenticator, self._open_rpcs)))
-        # What is a little too large is refused in our own words, and what is far too large by gRPC itself.
-        listener = GrpcListener(handlers, self._health, 2 * self._open_rpcs.max_bytes)
+            services += [ADMIN_SERVICE, APPROVAL_SERVICE]
+            rpcs |= served(ADMIN_SERVICE, AdminRpcs(self._admin_parts()).rpcs(), authenticator, self._open_rpcs)
+            approvals = ApprovalRpcs(rooms.approvals, rooms.parts.registry).rpcs()
+            rpcs |= served(APPROVAL_SERVICE, approvals, authenticator, self._open_rpcs)
+        rpcs |= self._health.served() | reflected(services)
+        made = Http2Listener if self.config.server.front is Front.NGHTTP2 else GrpcioListener
+        listener: Listener = made(rpcs, self._open_rpcs.max_bytes)
         self._listeners.append(listener)
         return [listener.listen(self.config.at_state(address), mode) for address in addresses]
 

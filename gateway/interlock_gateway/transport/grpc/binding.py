@@ -1,6 +1,9 @@
 """Whether an address can be had, found out before gRPC tries: it says why on stderr alone, and takes sockets away."""
 
+import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from interlock_gateway.config_loader.addresses import TcpAddress, UnixAddress, parse_address
@@ -39,3 +42,13 @@ def _refuse_answering(path: Path) -> None:
         except ConnectionRefusedError:
             return
     raise OSError("another process listens there")
+
+
+@contextmanager
+def only_owner() -> Iterator[None]:
+    """Make what is created meanwhile accessible to nobody else, so that there is no moment in which it is."""
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)

@@ -1,22 +1,21 @@
-"""What stands around every RPC: who calls, whether they may, and one way for errors to leave (STYLE: thin handlers)."""
+"""What stands around every RPC: who calls, whether they may, and one way for errors to leave (STYLE: thin handlers).
+
+It knows no transport: requests and answers are bytes here, and whoever listens hands them over.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, cast
 
-import grpc
-import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.access import check_access
-from interlock_gateway.identity.authenticate import Authenticator
-from interlock_gateway.transport.grpc.errors import STATUS_KEY, as_request_error, status_details
-
-RequestT = TypeVar("RequestT", bound=Message)
-Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+from interlock_gateway.identity.authenticate import Authenticator, Metadata
+from interlock_gateway.transport.grpc.errors import as_request_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +63,37 @@ class OpenRpcs:
             self._none.set()
 
 
-def service_handler(
+UnaryBytes = Callable[[bytes, Metadata, float | None], Awaitable[bytes]]
+StreamBytes = Callable[[bytes, Metadata, float | None], AsyncGenerator[bytes, None]]
+DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One RPC as a transport serves it: exactly one of these. They raise `RequestError` or `StatusError`, nothing else.
+
+    Given are the request's bytes, its metadata, and in how many seconds the caller stops waiting; a dialogue gets its
+    requests one after another.
+    """
+
+    unary: UnaryBytes | None = None
+    stream: StreamBytes | None = None
+    dialogue: DialogueBytes | None = None
+
+
+def served(
     service: str, rpcs: dict[str, Rpc], authenticator: Authenticator, open_rpcs: OpenRpcs
-) -> grpc.GenericRpcHandler:
-    """A gRPC handler for `rpcs`, the RPCs of `service` that are served; the others answer UNIMPLEMENTED."""
-    methods = {
-        name: _method(_Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs), rpc)
-        for name, rpc in rpcs.items()
-    }
-    return grpc.method_handlers_generic_handler(service, methods)
-
-
-def _method(guard: "_Guard", rpc: Rpc) -> "grpc.RpcMethodHandler[Any, Any]":
-    # Requests come as bytes: who calls is looked at before anything is parsed, and what cannot be parsed is our answer.
-    if rpc.unary is not None:
-        return grpc.unary_unary_rpc_method_handler(
-            guard.unary(rpc.unary), response_serializer=rpc.response.SerializeToString
-        )
-    assert rpc.stream is not None
-    return grpc.unary_stream_rpc_method_handler(
-        guard.stream(rpc.stream), response_serializer=rpc.response.SerializeToString
-    )
+) -> Mapping[str, Served]:
+    """The `rpcs` of `service` by path, each behind authentication and access; any other path is UNIMPLEMENTED."""
+    made = {}
+    for name, rpc in rpcs.items():
+        guard = _Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs)
+        if rpc.unary is not None:
+            made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary))
+        else:
+            assert rpc.stream is not None
+            made[f"/{service}/{name}"] = Served(stream=guard.stream(rpc.stream))
+    return made
 
 
 class _Guard:
@@ -96,44 +105,46 @@ class _Guard:
         self._authenticator = authenticator
         self._open = open_rpcs
 
-    def unary(self, handler: UnaryHandler) -> Callable[[bytes, Context], Awaitable[Message]]:
+    def unary(self, handler: UnaryHandler) -> UnaryBytes:
         """Stand around a unary handler."""
 
-        async def guarded(raw: bytes, context: Context) -> Message:
+        async def guarded(raw: bytes, metadata: Metadata, deadline_s: float | None) -> bytes:
             with self._open:
                 try:
-                    return await handler(self._caller(context), self._decoded(raw))
-                except RequestError as error:
-                    await _abort(context, error)
+                    answer = await handler(self._caller(metadata, deadline_s), self._decoded(raw))
+                    return answer.SerializeToString()
+                except RequestError:
+                    raise
                 except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
-                    await _abort(context, as_request_error(error))
+                    raise as_request_error(error) from None
 
         return guarded
 
-    def stream(self, handler: StreamHandler) -> Callable[[bytes, Context], AsyncIterator[Message]]:
+    def stream(self, handler: StreamHandler) -> StreamBytes:
         """Stand around a server-streaming handler."""
 
-        async def guarded(raw: bytes, context: Context) -> AsyncIterator[Message]:
+        async def guarded(raw: bytes, metadata: Metadata, deadline_s: float | None) -> AsyncGenerator[bytes, None]:
             with self._open:
                 try:
-                    async for message in handler(self._caller(context), self._decoded(raw)):
-                        yield message
-                except RequestError as error:
-                    await _abort(context, error)
+                    answers = handler(self._caller(metadata, deadline_s), self._decoded(raw))
+                    async with aclosing(cast("AsyncGenerator[Message, None]", answers)):
+                        async for message in answers:
+                            yield message.SerializeToString()
+                except RequestError:
+                    raise
                 except Exception as error:  # noqa: BLE001 - as above
-                    await _abort(context, as_request_error(error))
+                    raise as_request_error(error) from None
 
         return guarded
 
-    def _caller(self, context: Context) -> Caller:
-        principal = self._authenticator.principal(context.invocation_metadata() or ())
+    def _caller(self, metadata: Metadata, deadline_s: float | None) -> Caller:
+        principal = self._authenticator.principal(metadata)
         check_access(principal, self._path)
-        return Caller(principal, context.time_remaining())
+        return Caller(principal, deadline_s)
 
     def _decoded(self, raw: bytes) -> Message:
         if len(raw) > self._open.max_bytes:
-            words = f"the request has {len(raw)} bytes; at most {self._open.max_bytes} are accepted"
-            raise RequestError(RequestFault.TOO_LARGE, words)
+            raise too_large(len(raw), self._open.max_bytes)
         try:
             return self._request.FromString(raw)
         except DecodeError:
@@ -141,7 +152,7 @@ class _Guard:
             raise RequestError(RequestFault.INVALID_FIELD, f"what was sent is not a {name}") from None
 
 
-async def _abort(context: Context, error: RequestError) -> NoReturn:
-    code, message, details = status_details(error)
-    await context.abort(code, message, trailing_metadata=((STATUS_KEY, details),))
-    raise AssertionError("abort raises")
+def too_large(size: int, most: int) -> RequestError:
+    """The refusal of a request with `size` bytes."""
+    words = f"the request has {size} bytes; at most {most} are accepted"
+    return RequestError(RequestFault.TOO_LARGE, words)

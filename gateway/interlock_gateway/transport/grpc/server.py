@@ -1,62 +1,59 @@
-"""The gRPC servers: one for each kind of credential, so that an agent's socket does not even have the admin service."""
+"""The listeners: one for each kind of credential, so that an agent's socket does not even have the admin service.
+
+`GrpcioListener` is the one that grpcio brings; `transport/http2` has the other. Both serve the same RPCs.
+"""
 
 import asyncio
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NoReturn, Protocol, TypeAlias, cast
 
 import grpc
 import grpc.aio
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
-from interlock_gateway.errors import ConfigError
-from interlock_gateway.transport.grpc.binding import refuse_taken
-from interlock_gateway.transport.grpc.endpoint import OpenRpcs
+from interlock_gateway.errors import ConfigError, RequestError
+from interlock_gateway.http2.status import StatusError
+from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
+from interlock_gateway.transport.grpc.endpoint import DialogueBytes, OpenRpcs, Served, StreamBytes, UnaryBytes
+from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
 
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 GATEWAY_SERVICE = "interlock.v1.GatewayService"
 ADMIN_SERVICE = "interlock.v1.AdminService"
 APPROVAL_SERVICE = "interlock.v1.ApprovalService"
 LAST_WORDS_S = 0.1
 """How long an answer that was given may take to leave."""
-_SERVICES = ("", GATEWAY_SERVICE, ADMIN_SERVICE, APPROVAL_SERVICE)
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
-class Health:
-    """What `grpc.health.v1.Health` says, on every server of the process."""
+class Listener(Protocol):
+    """Addresses that are listened on, with the RPCs that are served there."""
 
-    def __init__(self) -> None:
-        self.servicer = health.aio.HealthServicer()
-        self.serving = False
+    def listen(self, address: str, socket_mode: int) -> str:
+        """Bind to `address`; the address in full, with the port that was chosen. Raises `ConfigError`."""
 
-    async def set(self, *, serving: bool) -> None:
-        """Say whether calls are served."""
-        self.serving = serving
-        status = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
-        for service in _SERVICES:
-            await self.servicer.set(service, status)
+    async def start(self) -> None:
+        """Serve."""
+
+    async def stop(self, grace_s: float) -> None:
+        """Take no new calls; give those in flight `grace_s` seconds."""
 
 
-class GrpcListener:
-    """One gRPC server with its services and addresses."""
+class GrpcioListener:
+    """A server of grpcio with its RPCs and addresses."""
 
-    def __init__(self, handlers: Iterable[tuple[str, grpc.GenericRpcHandler]], health_: Health, max_bytes: int) -> None:
+    def __init__(self, served: Mapping[str, Served], max_bytes: int) -> None:
         self._server = grpc.aio.server(
             options=(
-                ("grpc.max_receive_message_length", max_bytes),
+                # What is a little too large is refused in our own words, and what is far too large by gRPC itself.
+                ("grpc.max_receive_message_length", 2 * max_bytes),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),
                 ("grpc.keepalive_time_ms", 60_000),
                 ("grpc.http2.min_ping_interval_without_data_ms", 20_000),
             )
         )
-        names = [reflection.SERVICE_NAME, health.SERVICE_NAME]
-        for name, handler in handlers:
-            self._server.add_generic_rpc_handlers((handler,))
-            names.append(name)
-        health_pb2_grpc.add_HealthServicer_to_server(health_.servicer, self._server)
-        reflection.enable_server_reflection(names, self._server)
+        self._server.add_generic_rpc_handlers((_ByPath(served),))
 
     def listen(self, address: str, socket_mode: int) -> str:
         """Bind to `address`; the address in full, with the port that was chosen. Raises `ConfigError`."""
@@ -68,7 +65,7 @@ class GrpcListener:
                 return f"{address.rpartition(':')[0]}:{port}"
             if not Path(path).parent.is_dir():
                 raise ConfigError(f"cannot listen on {address}: there is no directory {Path(path).parent}")
-            with _only_owner():
+            with only_owner():
                 self._server.add_insecure_port(address)
             Path(path).chmod(socket_mode)
         except OSError as error:
@@ -86,7 +83,7 @@ class GrpcListener:
         await self._server.stop(grace_s)
 
 
-async def stop_all(listeners: Sequence[GrpcListener], open_rpcs: OpenRpcs, grace_s: float) -> None:
+async def stop_all(listeners: Sequence[Listener], open_rpcs: OpenRpcs, grace_s: float) -> None:
     """Stop `listeners`: at once for new RPCs, and for those under way when they have ended, in `grace_s` at most.
 
     Watches of health and reflection have no end of their own, and are not waited for.
@@ -101,11 +98,65 @@ async def stop_all(listeners: Sequence[GrpcListener], open_rpcs: OpenRpcs, grace
     await stopping
 
 
-@contextmanager
-def _only_owner() -> Iterator[None]:
-    """Make what is created meanwhile accessible to nobody else, so that there is no moment in which it is."""
-    before = os.umask(0o177)
-    try:
-        yield
-    finally:
-        os.umask(before)
+class _ByPath(grpc.GenericRpcHandler):
+    """Finds the handler of a method; requests and answers stay bytes."""
+
+    def __init__(self, served: Mapping[str, Served]) -> None:
+        self._handlers = {path: _handler(rpc) for path, rpc in served.items()}
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[Any, Any] | None":
+        return self._handlers.get(handler_call_details.method)
+
+
+def _handler(rpc: Served) -> "grpc.RpcMethodHandler[Any, Any]":
+    if rpc.unary is not None:
+        return grpc.unary_unary_rpc_method_handler(_unary(rpc.unary))
+    if rpc.stream is not None:
+        return grpc.unary_stream_rpc_method_handler(_stream(rpc.stream))
+    assert rpc.dialogue is not None
+    return grpc.stream_stream_rpc_method_handler(_dialogue(rpc.dialogue))
+
+
+def _unary(rpc: UnaryBytes) -> Any:
+    async def answered(raw: bytes, context: Context) -> bytes:
+        try:
+            return await rpc(raw, _metadata(context), context.time_remaining())
+        except (RequestError, StatusError) as error:
+            await _abort(context, error)
+
+    return answered
+
+
+def _stream(rpc: StreamBytes) -> Any:
+    async def answered(raw: bytes, context: Context) -> AsyncIterator[bytes]:
+        try:
+            async for answer in rpc(raw, _metadata(context), context.time_remaining()):
+                yield answer
+        except (RequestError, StatusError) as error:
+            await _abort(context, error)
+
+    return answered
+
+
+def _dialogue(rpc: DialogueBytes) -> Any:
+    async def answered(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        try:
+            async for answer in rpc(requests):
+                yield answer
+        except (RequestError, StatusError) as error:
+            await _abort(context, error)
+
+    return answered
+
+
+def _metadata(context: Context) -> tuple[tuple[str, str | bytes], ...]:
+    return cast("tuple[tuple[str, str | bytes], ...]", context.invocation_metadata() or ())
+
+
+async def _abort(context: Context, error: RequestError | StatusError) -> NoReturn:
+    if isinstance(error, StatusError):
+        await context.abort(_CODES[error.status], error.message)
+    else:
+        code, message, details = status_details(error)
+        await context.abort(code, message, trailing_metadata=((STATUS_KEY, details),))
+    raise AssertionError("abort raises")

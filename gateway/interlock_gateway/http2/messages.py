@@ -1,0 +1,76 @@
+"""Messages as gRPC frames them over HTTP/2 (Length-Prefixed-Message): a byte of flags, four of length, the bytes."""
+
+import struct
+
+_PREFIX = struct.Struct(">BI")
+PREFIX_BYTES = _PREFIX.size
+
+
+class MessageError(ValueError):
+    """What arrived is not a sequence of plain messages."""
+
+
+class CompressedMessageError(MessageError):
+    """A message has the flag that says that it is compressed; no compression was agreed on."""
+
+
+class LargeMessageError(MessageError):
+    """A message is larger than this side accepts. It is found out from the length, before the bytes are there."""
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(f"a message has {size} bytes; at most {most} are accepted")
+        self.size = size
+
+
+def framed(message: bytes) -> bytes:
+    """`message` with its prefix, uncompressed."""
+    return _PREFIX.pack(0, len(message)) + message
+
+
+class Assembler:
+    """Puts messages together from the pieces in which they arrive; holds less than one message and one piece."""
+
+    __slots__ = ("_held", "_most", "_pieces", "_wanted")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._pieces: list[bytes] = []
+        self._held = 0
+        self._wanted = PREFIX_BYTES
+
+    @property
+    def held(self) -> int:
+        """How many bytes of an unfinished message are held."""
+        return self._held
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The messages that are complete with `data`. Raises `MessageError`."""
+        if not self._held and len(data) >= PREFIX_BYTES and self._size(data) == len(data):
+            return [data[PREFIX_BYTES:]]
+        self._pieces.append(data)
+        self._held += len(data)
+        return self._complete() if self._held >= self._wanted else []
+
+    def _complete(self) -> list[bytes]:
+        joined, messages, start = b"".join(self._pieces), [], 0
+        while len(joined) - start >= PREFIX_BYTES:
+            self._wanted = self._size(joined, start)
+            if len(joined) - start < self._wanted:
+                break
+            messages.append(joined[start + PREFIX_BYTES : start + self._wanted])
+            start += self._wanted
+        else:
+            self._wanted = PREFIX_BYTES
+        self._pieces = [joined[start:]]
+        self._held = len(joined) - start
+        return messages
+
+    def _size(self, data: bytes, start: int = 0) -> int:
+        flags, size = _PREFIX.unpack_from(data, start)
+        if flags:
+            raise CompressedMessageError(
+                "a message is compressed" if flags == 1 else f"a message has the flags {flags}"
+            )
+        if size > self._most:
+            raise LargeMessageError(size, self._most)
+        return PREFIX_BYTES + int(size)

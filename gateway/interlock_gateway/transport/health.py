@@ -1,0 +1,66 @@
+"""`grpc.health.v1.Health`: whether calls are served. Anybody who can connect may ask."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from google.protobuf.message import DecodeError
+from grpc_health.v1 import health, health_pb2
+
+from interlock_gateway.http2.status import Status, StatusError
+from interlock_gateway.identity.authenticate import Metadata
+from interlock_gateway.transport.grpc.endpoint import Served
+
+_Answer = health_pb2.HealthCheckResponse
+SERVICE = health.SERVICE_NAME
+_PATH = f"/{SERVICE}"
+
+
+class Health:
+    """What `grpc.health.v1.Health` says, on every listener of the process, of `services` and of the whole."""
+
+    def __init__(self, services: tuple[str, ...]) -> None:
+        self.serving = False
+        self._services = frozenset(("", *services))
+        self._changed = asyncio.Event()
+
+    def set(self, *, serving: bool) -> None:
+        """Say whether calls are served."""
+        if serving != self.serving:
+            self.serving = serving
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    def served(self) -> dict[str, Served]:
+        """The RPCs by path."""
+        return {f"{_PATH}/Check": Served(unary=self._check), f"{_PATH}/Watch": Served(stream=self._watch)}
+
+    async def _check(self, raw: bytes, metadata: Metadata, deadline_s: float | None) -> bytes:
+        del metadata, deadline_s
+        service = _service(raw)
+        if service not in self._services:
+            raise StatusError(Status.NOT_FOUND, "there is no such service here")
+        return self._answer(service)
+
+    async def _watch(self, raw: bytes, metadata: Metadata, deadline_s: float | None) -> AsyncGenerator[bytes, None]:
+        del metadata, deadline_s
+        service = _service(raw)
+        while True:
+            changed = self._changed
+            yield self._answer(service)
+            if service not in self._services:
+                changed = asyncio.Event()  # no service is ever added: nothing will change
+            await changed.wait()
+
+    def _answer(self, service: str) -> bytes:
+        if service not in self._services:
+            answer = _Answer(status=_Answer.SERVICE_UNKNOWN)
+        else:
+            answer = _Answer(status=_Answer.SERVING if self.serving else _Answer.NOT_SERVING)
+        return bytes(answer.SerializeToString())
+
+
+def _service(raw: bytes) -> str:
+    try:
+        return str(health_pb2.HealthCheckRequest.FromString(raw).service)
+    except DecodeError:
+        raise StatusError(Status.INVALID_ARGUMENT, "what was sent is not a HealthCheckRequest") from None

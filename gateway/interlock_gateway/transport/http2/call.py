@@ -1,0 +1,233 @@
+"""One RPC under way on a connection: its request is put together, its handler runs, its answer and status leave."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Protocol
+
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, Metadata, binary, escaped
+from interlock_gateway.http2.messages import Assembler, CompressedMessageError, LargeMessageError, MessageError, framed
+from interlock_gateway.http2.status import Status, StatusError
+from interlock_gateway.transport.grpc.endpoint import Served, too_large
+from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
+
+Field = tuple[bytes, bytes]
+REQUEST_S = 60.0
+"""How long a request may take to arrive."""
+INBOX = 64
+LINE_BYTES = 16 * 1024
+"""How many requests of one dialogue may wait for their answers, and how large each may be."""
+_START: list[Field] = [(b":status", b"200"), CONTENT_TYPE]
+_OK: list[Field] = [(b"grpc-status", b"0")]
+_LATE = RequestError(RequestFault.DEADLINE, "the deadline passed")
+
+
+class Wire(Protocol):
+    """What a call needs of its connection. What is sent on a stream that is gone is dropped."""
+
+    def head(self, stream_id: int, fields: Fields, *, last: bool) -> None:
+        """Send the head of the answer."""
+
+    def body(self, stream_id: int, data: bytes) -> None:
+        """Send some of the answer."""
+
+    def tail(self, stream_id: int, fields: Fields) -> None:
+        """Send the answer's trailers, and end it."""
+
+    def unwanted(self, stream_id: int) -> None:
+        """Tell the peer to stop sending its request: it has been answered."""
+
+    async def room(self, stream_id: int) -> None:
+        """Return when more may be sent."""
+
+    def hold(self, count: int) -> bool:
+        """Count bytes of unfinished requests, `count` more or fewer; false when that are too many."""
+
+
+class Call:
+    """One RPC, from its head to its status. Every way out goes through `_end`."""
+
+    __slots__ = (
+        "_arriving", "_assembler", "_deadline_s", "_ended", "_expiry", "_fields", "_held", "_inbox", "_loop",
+        "_message", "_most", "_served", "_started", "_stream_id", "_task", "_whole", "_wire",
+    )  # fmt: skip
+
+    def __init__(
+        self, wire: Wire, stream_id: int, served: Served, fields: Fields, *, deadline_s: float | None, max_bytes: int
+    ) -> None:
+        self._wire = wire
+        self._stream_id = stream_id
+        self._served = served
+        self._fields = fields
+        self._deadline_s = deadline_s
+        self._most = max_bytes if served.dialogue is None else LINE_BYTES
+        self._assembler = Assembler(self._most)
+        self._loop = asyncio.get_running_loop()
+        self._message: bytes | None = None
+        self._inbox: asyncio.Queue[bytes | None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._held = 0
+        self._started = False
+        self._ended = False
+        self._whole = False
+        self._arriving: asyncio.TimerHandle | None = None
+        self._expiry = self._loop.call_later(deadline_s, self._expire) if deadline_s is not None else None
+        if served.dialogue is not None:
+            self._inbox = asyncio.Queue()
+            self._task = self._loop.create_task(self._answer_many(served.dialogue(_until_none(self._inbox))))
+
+    @property
+    def task(self) -> "asyncio.Task[None] | None":
+        """What answers it, once it does."""
+        return self._task
+
+    def receive(self, data: bytes, *, last: bool) -> None:
+        """Take in some of the request; `last` when there is no more."""
+        if self._ended:
+            return
+        try:
+            for message in self._assembler.feed(data) if data else ():
+                self._take(message)
+            self._count()
+            if last:
+                self._complete()
+            elif self._arriving is None and self._inbox is None:
+                self._arriving = self._loop.call_later(REQUEST_S, self._stall)
+        except (StatusError, RequestError) as error:
+            self.fail(error)
+        except MessageError as error:
+            self.fail(self._refused(error))
+
+    def fail(self, error: StatusError | RequestError) -> None:
+        """End with a status other than OK, and stop whatever is under way."""
+        if self._ended:
+            return
+        fields = _status_fields(error)
+        if self._started:
+            self._wire.tail(self._stream_id, fields)
+        else:
+            self._wire.head(self._stream_id, [*_START, *fields], last=True)
+            if not self._whole:
+                self._wire.unwanted(self._stream_id)
+        self._end()
+        self._stop()
+
+    def gone(self) -> None:
+        """The stream is closed: nobody waits any more."""
+        self._end()
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    def _end(self) -> None:
+        if self._ended:
+            return
+        self._ended = True
+        for timer in (self._expiry, self._arriving):
+            if timer is not None:
+                timer.cancel()
+        if self._held:
+            self._wire.hold(-self._held)
+            self._held = 0
+
+    def _expire(self) -> None:
+        self.fail(_LATE)
+
+    def _stall(self) -> None:
+        self.fail(StatusError(Status.DEADLINE_EXCEEDED, f"the request did not arrive in {REQUEST_S:.0f} seconds"))
+
+    def _count(self) -> None:
+        held = self._assembler.held + len(self._message or b"")
+        if held != self._held:
+            allowed = self._wire.hold(held - self._held)
+            self._held = held
+            if not allowed:
+                raise RequestError(RequestFault.OVERLOADED, "too many large requests are arriving at once")
+
+    def _take(self, message: bytes) -> None:
+        if self._inbox is not None:
+            if self._inbox.qsize() >= INBOX:
+                raise StatusError(Status.RESOURCE_EXHAUSTED, f"more than {INBOX} requests wait for their answers")
+            self._inbox.put_nowait(message)
+        elif self._message is not None:
+            raise StatusError(Status.INVALID_ARGUMENT, "one message is expected, and several came")
+        else:
+            self._message = message
+
+    def _complete(self) -> None:
+        self._whole = True
+        if self._assembler.held:
+            raise StatusError(Status.INVALID_ARGUMENT, "the request ended in the middle of a message")
+        if self._inbox is not None:
+            self._inbox.put_nowait(None)
+            return
+        if self._arriving is not None:
+            self._arriving.cancel()
+        if self._message is None:
+            raise StatusError(Status.INVALID_ARGUMENT, "one message is expected, and none came")
+        self._task = self._loop.create_task(self._run(self._message))
+        self._message = None
+
+    async def _run(self, raw: bytes) -> None:
+        served, metadata = self._served, Metadata(self._fields)
+        if served.unary is None:
+            assert served.stream is not None
+            await self._answer_many(served.stream(raw, metadata, self._deadline_s))
+            return
+        try:
+            answer = await served.unary(raw, metadata, self._deadline_s)
+        except (RequestError, StatusError) as error:
+            self.fail(error)
+            return
+        if not self._ended:
+            self._wire.head(self._stream_id, _START, last=False)
+            self._wire.body(self._stream_id, framed(answer))
+            self._wire.tail(self._stream_id, _OK)
+            self._end()
+
+    async def _answer_many(self, answers: AsyncGenerator[bytes, None]) -> None:
+        try:
+            async with aclosing(answers):
+                async for answer in answers:
+                    if self._ended:
+                        return
+                    if not self._started:
+                        self._started = True
+                        self._wire.head(self._stream_id, _START, last=False)
+                    self._wire.body(self._stream_id, framed(answer))
+                    await self._wire.room(self._stream_id)
+        except (RequestError, StatusError) as error:
+            self.fail(error)
+            return
+        if not self._ended:
+            if not self._started:
+                self._wire.head(self._stream_id, [*_START, *_OK], last=True)
+            else:
+                self._wire.tail(self._stream_id, _OK)
+            self._end()
+
+    def _refused(self, error: MessageError) -> StatusError | RequestError:
+        if isinstance(error, LargeMessageError):
+            return too_large(error.size, self._most)
+        if isinstance(error, CompressedMessageError):
+            return StatusError(Status.UNIMPLEMENTED, f"{error}; send it as it is")
+        return StatusError(Status.INVALID_ARGUMENT, str(error))
+
+
+async def _until_none(inbox: "asyncio.Queue[bytes | None]") -> AsyncGenerator[bytes, None]:
+    while (message := await inbox.get()) is not None:
+        yield message
+
+
+def _status_fields(error: StatusError | RequestError) -> list[Field]:
+    if isinstance(error, StatusError):
+        return [(b"grpc-status", b"%d" % error.status), (b"grpc-message", escaped(error.message))]
+    code, message, details = status_details(error)
+    return [
+        (b"grpc-status", b"%d" % code.value[0]),
+        (b"grpc-message", escaped(message)),
+        (STATUS_KEY.encode(), binary(details)),
+    ]

@@ -1,0 +1,181 @@
+"""One client's connection: its streams become calls; what is no gRPC call is refused before anything looks at it."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ngh2 import (
+    DataReceived,
+    ErrorCode,
+    Event,
+    NGH2Error,
+    RequestReceived,
+    Role,
+    Setting,
+    StreamClosed,
+    TrailersReceived,
+)
+
+from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, escaped, first_of, is_grpc, seconds_of
+from interlock_gateway.http2.link import Link
+from interlock_gateway.http2.status import Status, StatusError
+from interlock_gateway.transport.grpc.endpoint import Served
+from interlock_gateway.transport.http2.call import Call
+
+STREAMS = 2048
+"""Calls that one connection may have under way at once; the gateway's own bound on calls in flight is lower."""
+
+
+@dataclass(slots=True)
+class Intake:
+    """What a listener's connections share: what is served there, how large a request may be, what is arriving."""
+
+    served: Mapping[bytes, Served]
+    max_bytes: int
+    most_held: int
+    held: int = 0
+    connections: "set[ServerConnection]" = field(default_factory=set)
+    empty: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the last connection goes."""
+
+
+class ServerConnection(Link):
+    """The server's end of a connection."""
+
+    def __init__(self, intake: Intake) -> None:
+        super().__init__(Role.SERVER, {Setting.MAX_CONCURRENT_STREAMS: STREAMS})
+        self._intake = intake
+        self._calls: dict[int, Call] = {}
+        self._going = False
+        intake.connections.add(self)
+        intake.empty.clear()
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls under way."""
+        return tuple(self._calls.values())
+
+    def on_event(self, event: Event) -> None:
+        """A stream begins, goes on, or ends."""
+        kind = type(event)
+        if kind is RequestReceived:
+            self._begin(event)  # type: ignore[arg-type]  # mypy does not narrow by `type() is`, and isinstance is slower
+        elif kind is DataReceived:
+            self._more(event.stream_id, event.data, last=event.end_stream)  # type: ignore[attr-defined]  # as above
+        elif kind is TrailersReceived:
+            self._more(event.stream_id, b"", last=True)  # type: ignore[attr-defined]  # as above
+        elif kind is StreamClosed:
+            call = self._calls.pop(event.stream_id, None)  # type: ignore[attr-defined]  # as above
+            if call is not None:
+                call.gone()
+            if self._going:
+                self._leave()
+
+    def on_lost(self) -> None:
+        """The client is gone, and waits for nothing any more."""
+        self._intake.connections.discard(self)
+        if not self._intake.connections:
+            self._intake.empty.set()
+        calls, self._calls = self._calls, {}
+        for call in calls.values():
+            call.gone()
+
+    def go_away(self) -> None:
+        """Take no new calls; close once those under way have ended."""
+        if not self._going and self.open:
+            self._going = True
+            self.http2.send_goaway()
+            self.flush()
+            self._leave()
+
+    def end(self) -> None:
+        """End every call that is still under way, and close."""
+        for call in self.calls:
+            call.fail(StatusError(Status.UNAVAILABLE, "the gateway is shutting down"))
+        self.flush()
+        self.close()
+
+    def head(self, stream_id: int, fields: Fields, *, last: bool) -> None:
+        """Send the head of an answer."""
+        if self._has(stream_id):
+            self.http2.send_response(stream_id, fields, end_stream=last)
+            self.flush_soon()
+
+    def body(self, stream_id: int, data: bytes) -> None:
+        """Send some of an answer."""
+        if self._has(stream_id):
+            self.http2.send_data(stream_id, data)
+            self.flush_soon()
+
+    def tail(self, stream_id: int, fields: Fields) -> None:
+        """Send an answer's trailers, and end it."""
+        if self._has(stream_id):
+            self.http2.send_trailers(stream_id, fields)
+            self.flush_soon()
+
+    def unwanted(self, stream_id: int) -> None:
+        """Tell the client to stop sending a request that has been answered (RFC 9113, section 8.1)."""
+        # Behind the answer, which is sent at the end of this turn: a stream that is to be reset sends nothing more.
+        self.flush_soon()
+        self._loop.call_soon(self._reset, stream_id)
+
+    def hold(self, count: int) -> bool:
+        """Count bytes of unfinished requests, over all connections; false when that are too many."""
+        self._intake.held += count
+        return self._intake.held <= self._intake.most_held
+
+    def _has(self, stream_id: int) -> bool:
+        return stream_id in self._calls and self.open
+
+    def _more(self, stream_id: int, data: bytes, *, last: bool) -> None:
+        call = self._calls.get(stream_id)
+        if call is not None:
+            call.receive(data, last=last)
+
+    def _begin(self, request: RequestReceived) -> None:
+        fields = first_of(request.headers)
+        stream_id = request.stream_id
+        if fields.get(b":method") != b"POST":
+            self._refuse(stream_id, b"405", Status.UNIMPLEMENTED, "gRPC calls are POST requests")
+            return
+        if not is_grpc(fields.get(b"content-type", b"")):
+            self._refuse(stream_id, b"415", Status.INVALID_ARGUMENT, "the content-type is not application/grpc")
+            return
+        served = self._intake.served.get(fields.get(b":path", b""))
+        if served is None:
+            self._refuse(stream_id, b"200", Status.UNIMPLEMENTED, "there is no such method here")
+            return
+        timeout = fields.get(b"grpc-timeout")
+        try:
+            deadline_s = seconds_of(timeout) if timeout is not None else None
+        except ValueError as error:
+            self._refuse(stream_id, b"200", Status.INVALID_ARGUMENT, str(error))
+            return
+        call = Call(self, stream_id, served, request.headers, deadline_s=deadline_s, max_bytes=self._intake.max_bytes)
+        self._calls[stream_id] = call
+        if request.end_stream:
+            call.receive(b"", last=True)
+
+    def _refuse(self, stream_id: int, http_status: bytes, status: Status, message: str) -> None:
+        fields = [
+            (b":status", http_status),
+            CONTENT_TYPE,
+            (b"grpc-status", b"%d" % status),
+            (b"grpc-message", escaped(message)),
+            (b"grpc-accept-encoding", b"identity"),
+        ]
+        with suppress(NGH2Error):  # the client has already let go of it
+            self.http2.send_response(stream_id, fields, end_stream=True)
+        self.unwanted(stream_id)
+
+    def _reset(self, stream_id: int) -> None:
+        if self.open and not self._full:
+            with suppress(NGH2Error):  # the stream has ended by itself
+                self.http2.stream_local_window_size(stream_id)
+                self.http2.reset_stream(stream_id, ErrorCode.NO_ERROR)
+                self.flush()
+
+    def _leave(self) -> None:
+        if not self._calls:
+            self.close()
