@@ -9,6 +9,7 @@ class Topic(StrEnum):
     """What kind of record has changed."""
 
     SESSION = "session"
+    FACTS = "facts"
     CALL = "call"
     OPERATION = "operation"
     PENDING = "pending"
@@ -20,8 +21,8 @@ class Topic(StrEnum):
 class Change:
     """A record has changed, here or in another replica. It says which, never how: read it again.
 
-    `key` is the record's own id (`checkpoint_id`, `call_id`, and the session's for `pending`), `session_id` the session
-    it belongs to. With `EVERYTHING` both are empty: changes may have been missed.
+    `key` is the record's own id (`checkpoint_id`, `call_id`, and the session's for `pending` and `facts`), `session_id`
+    the session it belongs to. With `EVERYTHING` both are empty: changes may have been missed.
     """
 
     topic: Topic

@@ -2,8 +2,10 @@
 
 import json
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from operator import itemgetter
 from typing import cast
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
@@ -26,7 +28,8 @@ def _without_labels(tool: str, effect: str) -> str:
 class SessionFacts:
     """Counts of one session, changed in place by the calls that end in it.
 
-    `outcomes` counts (tool, effect, status); `previous` holds the last 20 calls that ran, each as encoded JSON.
+    `outcomes` counts (tool, effect, status); `previous` holds the last 20 calls that ran, each as encoded JSON, and
+    `previous_at` when they did, in Unix seconds.
     """
 
     calls: int = 0
@@ -37,6 +40,7 @@ class SessionFacts:
     destructive_outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     previews: Counter[str] = field(default_factory=Counter)
     previous: deque[str] = field(default_factory=lambda: deque(maxlen=PREVIOUS_KEPT))
+    previous_at: deque[float] = field(default_factory=lambda: deque(maxlen=PREVIOUS_KEPT))
     taints: set[str] = field(default_factory=set)
 
     def count_call(self, tool: str, *, destructive: bool, status: str) -> None:
@@ -52,8 +56,9 @@ class SessionFacts:
         """Count one denial by its first reason's code."""
         self.denials[code] += 1
 
-    def remember(self, tool: str, effect: str, labels: FrozenJsonObject) -> None:
-        """Add a call that ran to the previous ones."""
+    def remember(self, tool: str, effect: str, labels: FrozenJsonObject, at: float = 0.0) -> None:
+        """Add a call that ran, and ended at `at`, to the previous ones."""
+        self.previous_at.append(at)
         self.previous.append(_without_labels(tool, effect) if not labels else _previous(tool, effect, labels))
 
     def policy_part(self, *, pending: int, mode: str) -> str:
@@ -81,6 +86,7 @@ class SessionFacts:
             "destructive_outcomes": [[*key, count] for key, count in self.destructive_outcomes.items()],
             "previews": self.previews,
             "previous": list(self.previous),
+            "previous_at": list(self.previous_at),
             "taints": sorted(self.taints),
         }
         return json.dumps(document).encode()
@@ -102,5 +108,25 @@ class SessionFacts:
         )
         for tool, status, count in cast("list[tuple[str, str, int]]", kept["destructive_outcomes"]):
             facts.destructive_outcomes[tool, status] = count
-        facts.previous.extend(cast("list[str]", kept["previous"]))
+        previous = cast("list[str]", kept["previous"])
+        facts.previous.extend(previous)
+        facts.previous_at.extend(cast("list[float]", kept.get("previous_at", [0.0] * len(previous))))
         return facts
+
+
+def together(parts: Iterable[SessionFacts]) -> SessionFacts:
+    """What several replicas know of one session, as if one had seen it all; `parts` stay as they are."""
+    whole = SessionFacts()
+    ran: list[tuple[float, str]] = []
+    for part in parts:
+        whole.calls += part.calls
+        whole.destructive_calls += part.destructive_calls
+        whole.taints |= part.taints
+        for counts in fields(SessionFacts):
+            if isinstance(counter := getattr(whole, counts.name), Counter):
+                counter.update(getattr(part, counts.name))
+        ran += zip(part.previous_at, part.previous, strict=True)
+    for at, previous in sorted(ran, key=itemgetter(0))[-PREVIOUS_KEPT:]:
+        whole.previous_at.append(at)
+        whole.previous.append(previous)
+    return whole

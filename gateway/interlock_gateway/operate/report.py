@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from interlock_gateway.core.operation import Operation, OperationState
 from interlock_gateway.core.session import Session
-from interlock_gateway.core.sessionfacts import SessionFacts
+from interlock_gateway.core.sessionfacts import SessionFacts, together
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.sessions.book import SessionBook
@@ -31,7 +31,7 @@ async def summarize(store: StateStore, book: SessionBook, session_id: str, now: 
     if session is None:
         raise RequestError(RequestFault.SESSION_NOT_FOUND, f"there is no session {session_id}", field="session_id")
     live = book.in_memory(session_id)
-    facts = live.facts if live is not None else await _kept_facts(store, session_id)
+    facts = live.whole if live is not None else await _kept_facts(store, session_id)
     states: Counter[OperationState] = Counter()
     undoable = irreversible = after = 0
     while page := await store.journal.list_operations(session_id, _PAGE, after):
@@ -46,7 +46,8 @@ async def summarize(store: StateStore, book: SessionBook, session_id: str, now: 
 
 async def _kept_facts(store: StateStore, session_id: str) -> SessionFacts:
     kept = await store.sessions.load_session_facts(session_id)
-    return SessionFacts.from_json(kept) if kept else SessionFacts()
+    documents = [*kept.others, kept.own] if kept.own is not None else kept.others
+    return together(map(SessionFacts.from_json, documents))
 
 
 def _undoable(operation: Operation) -> bool:

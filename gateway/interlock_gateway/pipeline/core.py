@@ -285,7 +285,7 @@ class CallPipeline:
         name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
         live.facts.count_call(name, destructive=destructive, status=result.status)
         if kind is not None and result.status is CallStatus.COMPLETED:
-            live.facts.remember(name, kind.effect, run.request.labels)
+            live.facts.remember(name, kind.effect, run.request.labels, self._parts.clock.now())
         if kind is not None and result.status in _RAN:
             # A failure brings its words into the session like any other answer.
             live.facts.taints.update(run.obligations.taint, run.outcome.taint if run.outcome is not None else ())

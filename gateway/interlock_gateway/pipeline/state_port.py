@@ -10,7 +10,7 @@ from interlock_gateway.core.outcome import StandingHandler
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.core.session import Session
 from interlock_gateway.pipeline.checkpoint_port import CheckpointStore
-from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, RecoveryReport
+from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, RecoveryReport, SessionDocuments
 
 # Every method answers without blocking the event loop, and what writes answers once it is on disk. Any of them raises
 # `StateUnavailableError` or `StateOverloadedError`; then nothing of that call was kept, as far as can be known.
@@ -38,11 +38,11 @@ class SessionStore(Protocol):
         ...
 
     async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:
-        """Keep one JSON document for each session id, in place of its earlier one."""
+        """Keep one JSON document for each session id, in place of what this replica kept of it earlier."""
         ...
 
-    async def load_session_facts(self, session_id: str) -> bytes | None:
-        """The document kept last."""
+    async def load_session_facts(self, session_id: str) -> SessionDocuments:
+        """The documents that this replica and others kept last."""
         ...
 
 

@@ -77,6 +77,14 @@ class RecoveryReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionDocuments:
+    """What is kept of a session's past: by this replica (`None`: nothing yet), and by each other one that served it."""
+
+    own: bytes | None = None
+    others: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Consent:
     """Who confirmed what a provider declares, when, and the table that was shown (TOOL-3). `at` is Unix seconds."""
 

@@ -162,7 +162,11 @@ class SessionBook:
         kept = await self._store.sessions.load_session_facts(record.session_id)
         # Roots may have been narrowed since the session was opened; it never keeps more than is configured now (REF-4).
         record = replace(record, roots=_common(self._roots, record.roots))
-        live = LiveSession(record, SessionFacts.from_json(kept) if kept else SessionFacts())
+        live = LiveSession(
+            record,
+            SessionFacts.from_json(kept.own) if kept.own is not None else SessionFacts(),
+            tuple(map(SessionFacts.from_json, kept.others)),
+        )
         await self.recount_pending(live)
         return self._live.setdefault(record.session_id, live)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.content import Audio, Image, Resource, Text
 from interlock_gateway.core.session import Session
-from interlock_gateway.core.sessionfacts import SessionFacts
+from interlock_gateway.core.sessionfacts import SessionFacts, together
 from interlock_gateway.sessions.turnstile import Turnstile
 
 REMEMBERED_CALLS = 64
@@ -38,10 +38,16 @@ class RunningCall:
 
 @dataclass(slots=True)
 class LiveSession:
-    """A session that calls are made in. `pending_count` follows the durable stack of pending actions."""
+    """A session that calls are made in. `pending_count` follows the durable stack of pending actions.
+
+    `facts` is what this replica saw of the session, `elsewhere` what others did. `rolling_back` says that a rollback
+    of it is under way here. `stale` says that something has changed elsewhere and has to be read again.
+    """
 
     session: Session
     facts: SessionFacts
+    elsewhere: tuple[SessionFacts, ...] = ()
+    stale: bool = False
     pending_count: int = 0
     unknown_count: int = 0
     turnstile: Turnstile = field(default_factory=Turnstile)
@@ -49,6 +55,7 @@ class LiveSession:
     remembered: OrderedDict[str, RememberedCall] = field(default_factory=OrderedDict)
     remembered_bytes: int = 0
     dirty: bool = False
+    rolling_back: bool = False
     head_json: str = ""
 
     def __post_init__(self) -> None:
@@ -57,9 +64,14 @@ class LiveSession:
         self.head_json = json.dumps(head)[:-1]
 
     @property
+    def whole(self) -> SessionFacts:
+        """What all replicas together saw of the session; to be read, not to be counted in."""
+        return together((*self.elsewhere, self.facts)) if self.elsewhere else self.facts
+
+    @property
     def idle(self) -> bool:
         """Whether it can be dropped from memory without losing anything."""
-        return not self.dirty and not self.running and self.turnstile.idle
+        return not self.dirty and not self.running and not self.rolling_back and self.turnstile.idle
 
     def remember(self, call_id: str, request_digest: str, result: CallResult) -> None:
         """Keep a finished call's answer for a repeated call id, forgetting the oldest."""
@@ -73,7 +85,7 @@ class LiveSession:
     def policy_json(self, now: float, mode: str) -> str:
         """The policy input's `session` part."""
         age = max(0.0, now - self.session.opened_at)
-        return f'{self.head_json},"age_s":{age:.3f},{self.facts.policy_part(pending=self.pending_count, mode=mode)}}}'
+        return f'{self.head_json},"age_s":{age:.3f},{self.whole.policy_part(pending=self.pending_count, mode=mode)}}}'
 
 
 def _weight(result: CallResult) -> int:

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0002"
+HEAD = "0003"
 
 metadata = MetaData(
     naming_convention={
@@ -49,10 +49,12 @@ sessions = Table(
 )
 
 # No reference to `sessions`: facts are written behind, many at once, and one unknown session must not lose the others.
+# What each replica saw of a session is a row of its own, so that none writes over what another one counted.
 session_facts = Table(
     "session_facts",
     metadata,
     Column("session_id", Text, primary_key=True),
+    Column("replica_id", Text, primary_key=True),
     Column("document", LargeBinary, nullable=False),
 )
 
@@ -180,6 +182,17 @@ consents = Table(
     Column("given_by", Text, nullable=False),
     Column("given_at", Double, nullable=False),
     Column("shown", LargeBinary, nullable=False),
+)
+
+# Who is alive of those that share the database. Times are the database's own: its clock is the one that all share.
+replicas = Table(
+    "replicas",
+    metadata,
+    Column("replica_id", Text, primary_key=True),
+    # Another one at each start, and after each loss of the lease.
+    Column("incarnation", Text, nullable=False),
+    Column("renewed_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
 )
 
 # Written to find out whether writing works again.

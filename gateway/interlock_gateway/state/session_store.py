@@ -7,6 +7,7 @@ from sqlalchemy import bindparam, or_, select, update
 
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.session import Session
+from interlock_gateway.pipeline.ports import SessionDocuments
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.record_codec import RecordCodec
 from interlock_gateway.state.schema import session_facts, sessions
@@ -54,17 +55,20 @@ _BEHIND = Statement(
 _SAVE_FACTS = Statement(
     lambda insert: (
         insert(session_facts)
-        .values(session_id=bindparam("id"), document=bindparam("document"))
-        .on_conflict_do_update(index_elements=["session_id"], set_={"document": bindparam("document")})
+        .values(session_id=bindparam("id"), replica_id=bindparam("replica"), document=bindparam("document"))
+        .on_conflict_do_update(index_elements=["session_id", "replica_id"], set_={"document": bindparam("document")})
     )
 )
-_LOAD_FACTS = Statement(select(session_facts.c.document).where(session_facts.c.session_id == bindparam("id")))
+_LOAD_FACTS = Statement(
+    select(session_facts.c.replica_id, session_facts.c.document).where(session_facts.c.session_id == bindparam("id"))
+)
 
 
 class Sessions:
-    """`SessionStore` on a database."""
+    """`SessionStore` on a database, for one replica."""
 
-    def __init__(self, reader: Lane, writer: Lane) -> None:
+    def __init__(self, reader: Lane, writer: Lane, replica_id: str) -> None:
+        self._replica_id = replica_id
         self._reader = reader
         self._writer = writer
 
@@ -85,12 +89,12 @@ class Sessions:
         return await self._reader.submit(partial(_list, limit=limit, after=after))
 
     async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:
-        """Keep one JSON document for each session id, in place of its earlier one."""
-        await self._writer.submit(partial(_save_facts, facts=dict(facts)))
+        """Keep one JSON document for each session id, in place of what this replica kept of it earlier."""
+        await self._writer.submit(partial(_save_facts, facts=dict(facts), replica_id=self._replica_id))
 
-    async def load_session_facts(self, session_id: str) -> bytes | None:
-        """The document kept last."""
-        return await self._reader.submit(partial(_load_facts, session_id=session_id))
+    async def load_session_facts(self, session_id: str) -> SessionDocuments:
+        """The documents that this replica and others kept last."""
+        return await self._reader.submit(partial(_load_facts, session_id=session_id, replica_id=self._replica_id))
 
 
 def _get(link: Link, session_id: str) -> Session | None:
@@ -127,14 +131,16 @@ def _list(link: Link, limit: int, after: str | None) -> tuple[Session, ...]:
     return tuple(map(_session, link.rows(_BEHIND, limit=limit, opened_at=last.opened_at, id=after)))
 
 
-def _save_facts(link: Link, facts: Mapping[str, bytes]) -> None:
+def _save_facts(link: Link, facts: Mapping[str, bytes], replica_id: str) -> None:
     for session_id, document in facts.items():
-        link.change(_SAVE_FACTS, id=session_id, document=document)
+        link.change(_SAVE_FACTS, id=session_id, replica=replica_id, document=document)
+        link.announce(Topic.FACTS, session_id, session_id)
 
 
-def _load_facts(link: Link, session_id: str) -> bytes | None:
-    row = link.row(_LOAD_FACTS, id=session_id)
-    return None if row is None else row[0]
+def _load_facts(link: Link, session_id: str, replica_id: str) -> SessionDocuments:
+    rows = dict(link.rows(_LOAD_FACTS, id=session_id))
+    own = rows.pop(replica_id, None)
+    return SessionDocuments(own, tuple(rows.values()))
 
 
 def _session(row: Row) -> Session:

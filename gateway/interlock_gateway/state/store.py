@@ -45,7 +45,7 @@ class SqlStateStore:
         self.changes = changes
         self._reader = reader
         self._writer = writer
-        self.sessions = Sessions(reader, writer)
+        self.sessions = Sessions(reader, writer, replica_id)
         self.calls = Calls(reader, writer, replica_id)
         self.journal = StoredJournal(reader, writer, replica_id)
         self.pending = PendingActions(reader, writer, replica_id)

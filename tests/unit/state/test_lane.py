@@ -11,12 +11,12 @@ from interlock_gateway.pipeline.ports import StateConflictError, StateOverloaded
 from interlock_gateway.state.batch import Outcome, Work, read_each, write_together
 from interlock_gateway.state.database import Database
 from interlock_gateway.state.lane import Lane
-from interlock_gateway.state.schema import session_facts
+from interlock_gateway.state.schema import probes
 from interlock_gateway.state.transaction import Link, Statement
 from sqlalchemy import bindparam, insert, select
 
-ADD = Statement(insert(session_facts).values(session_id=bindparam("name"), document=b""))
-NAMES = Statement(select(session_facts.c.session_id).order_by(session_facts.c.session_id))
+ADD = Statement(insert(probes).values(replica_id=bindparam("name"), count=0))
+NAMES = Statement(select(probes.c.replica_id).order_by(probes.c.replica_id))
 
 
 class Watched:

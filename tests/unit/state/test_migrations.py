@@ -101,6 +101,20 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(current: Databa
         assert [tuple(row) for row in found] == [("9999",)]
 
 
+async def test_what_was_known_of_a_session_before_there_were_replicas_is_known_to_all(url: str) -> None:
+    database = open_database(url, busy_timeout_s=1.0)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql(database.begin)
+        upgrade(connection, to="0002")
+        connection.exec_driver_sql("INSERT INTO session_facts (session_id, document) VALUES ('s', '{}')")
+        connection.exec_driver_sql("COMMIT")
+
+    async with await SqlStateStore.open(url, replica_id="r1") as store:
+        kept = await store.sessions.load_session_facts("s")
+    assert kept.own is None
+    assert len(kept.others) == 1
+
+
 @pytest.mark.usefixtures("current")
 def test_a_start_on_a_current_database_loads_no_migrations_and_no_other_databases_driver(url: str) -> None:
     started = subprocess.run([sys.executable, "-c", START, url], check=True, capture_output=True, text=True)

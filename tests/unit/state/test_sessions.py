@@ -1,4 +1,5 @@
 import pytest
+from interlock_gateway.pipeline.ports import SessionDocuments
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_session
 
@@ -52,13 +53,24 @@ async def test_facts_are_kept_in_batches_and_the_last_ones_stay(store: SqlStateS
     await store.sessions.save_session_facts({"s": b'{"calls":1}', "of no session": b"{}"})
     await store.sessions.save_session_facts({"s": b'{"calls":2}'})
 
-    assert await store.sessions.load_session_facts("s") == b'{"calls":2}'
-    assert await store.sessions.load_session_facts("of no session") == b"{}"
-    assert await store.sessions.load_session_facts("other") is None
+    assert await store.sessions.load_session_facts("s") == SessionDocuments(b'{"calls":2}')
+    assert await store.sessions.load_session_facts("of no session") == SessionDocuments(b"{}")
+    assert await store.sessions.load_session_facts("other") == SessionDocuments()
+
+
+@pytest.mark.req("STATE-2")
+async def test_each_replica_keeps_its_own_facts_and_sees_the_others(migrated: str, store: SqlStateStore) -> None:
+    async with await SqlStateStore.open(migrated, replica_id="r2") as other:
+        await store.sessions.save_session_facts({"s": b"1"})
+        await other.sessions.save_session_facts({"s": b"2"})
+        await store.sessions.save_session_facts({"s": b"3"})
+
+        assert await store.sessions.load_session_facts("s") == SessionDocuments(b"3", (b"2",))
+        assert await other.sessions.load_session_facts("s") == SessionDocuments(b"2", (b"3",))
 
 
 @pytest.mark.req("STATE-1")
-async def test_what_was_kept_on_sqlite_is_there_after_a_restart(url: str) -> None:
+async def test_what_was_kept_is_there_after_a_restart(url: str) -> None:
     async with await SqlStateStore.open(url, replica_id="r1") as first:
         await first.sessions.ensure_session(a_session(intent="stay"))
     async with await SqlStateStore.open(url, replica_id="r1") as second:

@@ -18,11 +18,11 @@ def configuration() -> Config:
     return config
 
 
-def upgrade(connection: Connection) -> None:
-    """Run every migration that `connection`'s database has not seen; raises `StoredFormatError`."""
+def upgrade(connection: Connection, to: str = "head") -> None:
+    """Run every migration up to `to` that `connection`'s database has not seen; raises `StoredFormatError`."""
     config = configuration()
     config.attributes["connection"] = connection
     try:
-        command.upgrade(config, "head")
+        command.upgrade(config, to)
     except CommandError as error:
         raise StoredFormatError(f"the state database does not fit this version of the gateway: {error}") from error
