@@ -7,6 +7,7 @@ from typing import TypeVar
 from interlock._encode import invalid, json_field
 from interlock._flow import Flow, Items, Method, ask, each, pages
 from interlock.calls import Json
+from interlock.errors import GatewayUnavailableError
 from interlock.v1 import admin_service_pb2 as admin
 from interlock.v1 import approval_service_pb2 as approval
 from interlock.v1 import (
@@ -40,7 +41,7 @@ QUERY_RECEIPTS = Method(f"{_ADMIN}/QueryReceipts", admin.QueryReceiptsResponse)
 EXPORT_RECEIPTS = Method(f"{_ADMIN}/ExportReceipts", admin.ExportReceiptsResponse)
 LIST_CHECKPOINTS = Method(f"{_APPROVAL}/ListCheckpoints", approval.ListCheckpointsResponse, repeatable=True)
 GET_CHECKPOINT = Method(f"{_APPROVAL}/GetCheckpoint", approval.GetCheckpointResponse, repeatable=True)
-WATCH_CHECKPOINTS = Method(f"{_APPROVAL}/WatchCheckpoints", approval.WatchCheckpointsResponse)
+WATCH_CHECKPOINTS = Method(f"{_APPROVAL}/WatchCheckpoints", approval.WatchCheckpointsResponse, repeatable=True)
 # A decision that was taken is not open any more: asking twice answers CHECKPOINT_NOT_OPEN, which would mislead.
 DECIDE_CHECKPOINT = Method(f"{_APPROVAL}/DecideCheckpoint", approval.DecideCheckpointResponse)
 
@@ -187,12 +188,27 @@ def watch(
 ) -> Items[approval.WatchCheckpointsResponse]:
     """Yield what happens to checkpoints, keepalives included; an open watch is a handler (CHK-2).
 
-    It has no end unless `timeout` is given.
+    It has no end unless `timeout` is given: when the gateway goes away it is begun again, and tells of those that are
+    open once more. Raises GatewayUnavailableError when there is no gateway for some seconds.
     """
     del core
     request = approval.WatchCheckpointsRequest(groups=groups)
-    found: Items[approval.WatchCheckpointsResponse] = each(WATCH_CHECKPOINTS, request, timeout, _itself)
-    yield from found
+    told = 0
+
+    def count(message: approval.WatchCheckpointsResponse) -> approval.WatchCheckpointsResponse:
+        nonlocal told
+        told += 1
+        return message
+
+    while True:
+        before = told
+        try:
+            yield from each(WATCH_CHECKPOINTS, request, timeout, count)
+        except GatewayUnavailableError:
+            if timeout is not None or told == before:
+                raise
+        else:
+            return
 
 
 def approve(

@@ -9,7 +9,8 @@ import typer
 from interlock_gateway.cli.lazy import LazyCommand, LazyGroup
 
 COMPLETE_VARIABLE = "_INTERLOCK_COMPLETE"
-_RUN, _AGENT, _OPERATOR, _SHELL = "Run", "As an agent", "As an operator", "For your shell"
+_RUN, _AGENT, _SHELL = "Run", "As an agent", "For your shell"
+_APPROVER, _OPERATOR = "As an approver", "As an operator"
 
 COMMANDS = {
     "demo": LazyCommand("demo", "Show a gateway in front of an agent.", _RUN),
@@ -25,6 +26,7 @@ COMMANDS = {
     "resolve": LazyCommand("resolve", "Apply or discard what was previewed.", _AGENT),
     "pending": LazyCommand("pending", "List what waits to be resolved.", _AGENT),
     "artifact": LazyCommand("artifact", "Read, search and describe stored results.", _AGENT),
+    "checkpoints": LazyCommand("checkpoints", "Look at calls that wait for a person; answer them.", _APPROVER),
     "status": LazyCommand("status", "Show how the gateway is doing.", _OPERATOR),
     "providers": LazyCommand("providers", "List the providers; add or remove one.", _OPERATOR),
     "sessions": LazyCommand("sessions", "List sessions, or report on one.", _OPERATOR),

@@ -1,4 +1,4 @@
-"""Reaching the gateway: as an agent, or as an operator."""
+"""Reaching the gateway: as an agent, an operator or an approver."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from interlock import SyncGateway
-from interlock.admin import SyncAdmin
+from interlock.admin import SyncAdmin, SyncApprovals
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
@@ -30,6 +30,13 @@ def operator(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncA
     """The gateway as operators reach it. Raises `CommandError` when nothing listens on its socket."""
     with _gateway(address or _operator_address(configured()), timeout) as gateway:
         yield SyncAdmin(gateway)
+
+
+@contextmanager
+def approver(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncApprovals]:
+    """The gateway as approvers reach it, by default where operators do. Raises `CommandError` like `operator`."""
+    with _gateway(address or _operator_address(configured()), timeout) as gateway:
+        yield SyncApprovals(gateway)
 
 
 @contextmanager

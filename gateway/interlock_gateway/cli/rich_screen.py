@@ -14,20 +14,28 @@ from interlock_gateway.core.visible import visible, visible_line
 def render(blocks: Sequence[Block], console: Console | None = None) -> None:
     """Print the blocks, a blank line between them."""
     console = console or Console(highlight=False, markup=False, emoji=False)
-    for index, block in enumerate(blocks):
-        if index:
-            console.print()
+    for part in renderables(blocks):
+        console.print(part, soft_wrap=isinstance(part, RichText))
+
+
+def renderables(blocks: Sequence[Block]) -> list[RichText | RichTable]:
+    """The blocks as Rich shows them, a blank line between them."""
+    parts: list[RichText | RichTable] = []
+    for block in blocks:
+        if parts:
+            parts.append(RichText(""))
         if block.title:
-            console.print(RichText(visible_line(block.title), style="bold"))
+            parts.append(RichText(visible_line(block.title), style="bold"))
         match block:
             case Table() if not block.rows:
-                console.print(RichText(block.empty, style="dim"))
+                parts.append(RichText(block.empty, style="dim"))
             case Table():
-                console.print(_table(block))
+                parts.append(_table(block))
             case Fields():
-                console.print(_fields(block))
+                parts.append(_fields(block))
             case Text():
-                console.print(RichText(visible(block.text)), soft_wrap=True)
+                parts.append(RichText(visible(block.text)))
+    return parts
 
 
 def _table(block: Table) -> RichTable:
