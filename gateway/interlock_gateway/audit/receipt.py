@@ -43,7 +43,7 @@ class ReceiptFacts:
     `time` is Unix seconds; `durations` are seconds by stage, such as `decide` and `dispatch`. `policy_input` is the
     document that policy saw, as the very text it was given, in which `call_input`, the call's own input, stands as
     `"input":<call_input>`; empty when policy was not asked. `status` is `None` in an intent. `redactions` is how many
-    secrets were masked in the result.
+    secrets were masked in the result. `undoes` is the operation that the call takes back.
     """
 
     kind: ReceiptKind
@@ -68,6 +68,7 @@ class ReceiptFacts:
     redactions: int = 0
     durations: Mapping[str, float] = field(default_factory=dict)
     pending_id: str = ""
+    undoes: str = ""
     approval: Approval | None = None
     replica: str = ""
     trace_id: str = ""
@@ -145,6 +146,8 @@ def _add_outcome(record: dict[str, JsonValue | RawJson], facts: ReceiptFacts) ->
         record["artifact"] = {"uri": about.uri, "bytes": about.total_bytes, "sha256": about.sha256}
     if facts.pending_id:
         record["pending_id"] = facts.pending_id
+    if facts.undoes:
+        record["undoes"] = facts.undoes
     if facts.approval is not None:
         approval = facts.approval
         record["checkpoint"] = {

@@ -76,6 +76,7 @@ class AuditRecorder:
             redactions=result.redactions if result is not None else 0,
             durations=_durations(run),
             pending_id=_pending_id(run, result),
+            undoes=run.undoes,
             replica=self._replica,
         )
 

@@ -21,7 +21,9 @@ ACCESS: dict[str, frozenset[Role]] = {
             "CallBatch",
             "Resolve",
             "ListPending",
+            "Rollback",
             "ListOperations",
+            "SettleOperation",
         )
     },
     # Artifacts belong to the session that made them, and operators may read them (ART-1).

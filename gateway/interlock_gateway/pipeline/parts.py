@@ -8,6 +8,7 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.decision import Obligations
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import ToolOutcome
+from interlock_gateway.core.rollback import RollbackOutcome
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.pipeline.approvals_port import Approvers
 from interlock_gateway.pipeline.decide import PolicyEvaluator
@@ -75,6 +76,10 @@ class Observer(Protocol):
 
     def call_evaluated(self, run: CallRun) -> None:
         """A decision was asked for, and nothing else."""
+        ...
+
+    def undo_ended(self, outcome: RollbackOutcome) -> None:
+        """A rollback is done with one operation."""
         ...
 
     def pending_changed(self, change: int) -> None:

@@ -10,6 +10,7 @@ from prometheus_client.registry import Collector
 from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.decision import Verdict
+from interlock_gateway.core.rollback import RollbackOutcome
 from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.results.process import ProcessingReport
@@ -58,6 +59,9 @@ class Metrics:
         )
         self._not_stored = Counter(
             "interlock_artifact_failures", "Results too large to return that could not be stored.", registry=registry
+        )
+        self._undo = Counter(
+            "interlock_undo", "Operations that rollbacks came to, by what was done.", ("outcome",), registry=registry
         )
         self.pending_actions = 0
         self.watch("interlock_pending_actions", "Previewed changes that wait.", lambda: {(): self.pending_actions})
@@ -109,6 +113,10 @@ class Metrics:
             },
             "outcome",
         )
+
+    def undo_ended(self, outcome: RollbackOutcome) -> None:
+        """Count what a rollback did with one operation."""
+        self._undo.labels(outcome).inc()
 
     def pending_changed(self, change: int) -> None:
         """There are `change` more pending actions than before."""

@@ -37,8 +37,9 @@ TABLE: dict[str, set[Role]] = {
     "GatewayService/WaitCall": NOBODY,
     "GatewayService/Resolve": AGENT,
     "GatewayService/ListPending": AGENT,
-    "GatewayService/Rollback": NOBODY,
+    "GatewayService/Rollback": AGENT,
     "GatewayService/ListOperations": AGENT,
+    "GatewayService/SettleOperation": AGENT,
     "GatewayService/ReadArtifact": READER,
     "GatewayService/SearchArtifact": READER,
     "GatewayService/StatArtifact": READER,
@@ -87,6 +88,10 @@ def request_of(method: MethodDescriptor, session_id: str, uri: str) -> Any:
         request.call.session_id, request.call.tool, request.call.input = session_id, "echo", b'{"text":"x"}'
     if row_of(method) == "GatewayService/Resolve":
         request.action, request.reason = 2, "no"
+    if row_of(method) == "GatewayService/Rollback":
+        request.count = 1
+    if row_of(method) == "GatewayService/SettleOperation":
+        request.effect, request.reason = 1, "seen"
     if row_of(method) == "GatewayService/SearchArtifact":
         request.literal = "x"
     return request

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from interlock.v1 import call_pb2, deliverable_pb2, gateway_service_pb2, pending_pb2
+from interlock.v1 import call_pb2, checkpoint_pb2, deliverable_pb2, gateway_service_pb2, pending_pb2
 
 from interlock_gateway.core.call import CallRequest, CheckpointMode
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.core.rollback import RollbackRequest
 from interlock_gateway.core.session import Session
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import BatchRequest
@@ -35,7 +36,7 @@ def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallReque
         intent=call.intent,
         labels=labels(call.labels, "call.labels") if call.labels else {},
         deliverable=_deliverable(call.deliverable) if call.HasField("deliverable") else None,
-        checkpoint_mode=CheckpointMode.DETACH if call.checkpoint_mode == 2 else CheckpointMode.WAIT,  # noqa: PLR2004 - DETACH
+        checkpoint_mode=_mode(call.checkpoint_mode),
         deadline_s=deadline_s,
     )
 
@@ -100,6 +101,36 @@ def resolve_input(request: gateway_service_pb2.ResolveRequest) -> JsonObject:
     if request.HasField("pending_id"):
         arguments["pending_id"] = request.pending_id
     return arguments
+
+
+def rollback_request(request: gateway_service_pb2.RollbackRequest) -> RollbackRequest:
+    """What to roll back. Raises `RequestError` without exactly one target."""
+    _check_text(request.reason, "reason")
+    target = request.WhichOneof("target")
+    if target is None or not getattr(request, target):
+        words = "say how far to go back: last_operation_id, count or since_call_id"
+        raise RequestError(RequestFault.INVALID_FIELD, words, field=target or "target")
+    return RollbackRequest(
+        session_id=request.session_id,
+        last_operation_id=request.last_operation_id,
+        count=request.count,
+        since_call_id=request.since_call_id,
+        skip_irreversible=request.skip_irreversible,
+        reason=request.reason,
+        checkpoint_mode=_mode(request.checkpoint_mode),
+    )
+
+
+def given_reason(reason: str) -> str:
+    """A reason that is required. Raises `RequestError` for a blank one."""
+    _check_text(reason, "reason")
+    if not reason.strip():
+        raise RequestError(RequestFault.INVALID_FIELD, "reason is blank", field="reason")
+    return reason
+
+
+def _mode(mode: int) -> CheckpointMode:
+    return CheckpointMode.DETACH if mode == checkpoint_pb2.CHECKPOINT_MODE_DETACH else CheckpointMode.WAIT
 
 
 def _check_text(text: str, field: str) -> None:

@@ -13,7 +13,6 @@ from interlock.v1 import (
     content_pb2,
     decision_pb2,
     deliverable_pb2,
-    operation_pb2,
     pending_pb2,
     principal_pb2,
     progress_pb2,
@@ -26,7 +25,7 @@ from interlock_gateway.core import content as core_content
 from interlock_gateway.core.call import CallResult, CallStatus, CheckpointRef, PendingRef, ReflectionForm
 from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations, Verdict
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
-from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import OutputEvent, Preview, ProgressEvent, WaitingEvent
 from interlock_gateway.core.pending import PendingAction, PendingOrigin, PendingState
 from interlock_gateway.core.session import Principal
@@ -40,9 +39,6 @@ STATUS: dict[CallStatus, Any] = {
 }
 VERDICT: dict[Verdict, Any] = {verdict: decision_pb2.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict}
 EFFECT: dict[Effect, Any] = {effect: decision_pb2.Effect.Value(f"EFFECT_{effect.name}") for effect in Effect}
-OPERATION_STATE: dict[OperationState, Any] = {
-    state: operation_pb2.OperationState.Value(f"OPERATION_STATE_{state.name}") for state in OperationState
-}
 PENDING_STATE: dict[PendingState, Any] = {
     state: pending_pb2.PendingState.Value(f"PENDING_STATE_{state.name}") for state in PendingState
 }
@@ -276,24 +272,6 @@ def waiting(event: WaitingEvent, now: float) -> progress_pb2.Waiting:
         ref = checkpoint_ref(CheckpointRef(event.checkpoint_id, event.expires_at))
         return progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_CHECKPOINT, since=since, checkpoint=ref)
     return progress_pb2.Waiting(reason=progress_pb2.WAIT_REASON_LOCK, since=since, calls_ahead=event.calls_ahead)
-
-
-def operation(done: Operation) -> operation_pb2.Operation:
-    """A journal entry."""
-    return operation_pb2.Operation(
-        operation_id=done.operation_id,
-        sequence=done.sequence,
-        session_id=done.session_id,
-        call_id=done.call_id,
-        tool=done.tool,
-        provider=done.provider,
-        effect=EFFECT[Effect(done.effect)],
-        state=OPERATION_STATE[done.state],
-        undo=undo(done.undo) if done.undo is not None else None,
-        error=done.error,
-        intended_at=timestamp(done.intended_at),
-        finished_at=timestamp(done.finished_at),
-    )
 
 
 def principal(who: Principal) -> principal_pb2.Principal:

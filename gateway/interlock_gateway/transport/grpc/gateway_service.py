@@ -5,18 +5,14 @@ import json
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 
 from interlock.v1 import gateway_service_pb2 as pb
 from interlock.v1 import tool_pb2
 
 from interlock_gateway.core.call import CallRequest, CallResult
-from interlock_gateway.core.decision import NO_OBLIGATIONS
 from interlock_gateway.core.document import InvalidDocumentError
-from interlock_gateway.core.operation import Operation
-from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, ToolOutcome, WaitingEvent
+from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, WaitingEvent
 from interlock_gateway.core.session import Principal
-from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import run_batch
 from interlock_gateway.pipeline.core import CallPipeline
@@ -27,7 +23,8 @@ from interlock_gateway.registry.catalog import Listed, catalog
 from interlock_gateway.transport.grpc import decode, encode
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
 from interlock_gateway.transport.grpc.errors import inside_a_stream
-from interlock_gateway.transport.grpc.paging import MAX_DIGITS, page_of
+from interlock_gateway.transport.grpc.journal_service import JournalRpcs
+from interlock_gateway.transport.grpc.paging import page_of
 
 EVENTS_BUFFERED = 1000
 """Progress and output events held for a slow reader; beyond that the oldest are dropped, never the result."""
@@ -52,7 +49,7 @@ class GatewayRpcs:
             "CallBatch": Rpc(pb.CallBatchRequest, pb.CallBatchResponse, stream=self.call_batch),
             "Resolve": Rpc(pb.ResolveRequest, pb.ResolveResponse, unary=self.resolve),
             "ListPending": Rpc(pb.ListPendingRequest, pb.ListPendingResponse, unary=self.list_pending),
-            "ListOperations": Rpc(pb.ListOperationsRequest, pb.ListOperationsResponse, unary=self.list_operations),
+            **JournalRpcs(self._parts, self._pipeline).rpcs(),
         }
 
     async def open_session(self, caller: Caller, request: pb.OpenSessionRequest) -> pb.OpenSessionResponse:
@@ -137,26 +134,6 @@ class GatewayRpcs:
             next_page_token=token,
         )
 
-    async def list_operations(self, caller: Caller, request: pb.ListOperationsRequest) -> pb.ListOperationsResponse:
-        """The session's journal, newest first."""
-        live = await self._parts.sessions.owned(caller.principal, request.session_id)
-        size = min(request.page_size or 50, 500)
-        before = _sequence(request.page_token)
-        found = await self._parts.store.journal.newest_operations(live.session.session_id, size, before)
-        wanted = [item for item in found if not request.states or encode.OPERATION_STATE[item.state] in request.states]
-        return pb.ListOperationsResponse(
-            operations=[encode.operation(await self._shown(item)) for item in wanted],
-            next_page_token=str(found[-1].sequence) if len(found) == size else "",
-        )
-
-    async def _shown(self, done: Operation) -> Operation:
-        """A journal entry as it may be shown: what undoing needs may be secret (RES-6)."""
-        if done.undo is None:
-            return done
-        outcome = ToolOutcome(undo=done.undo)
-        shown = await self._parts.results.process(outcome, ResultLimits(), NO_OBLIGATIONS, done.session_id)
-        return replace(done, undo=shown.undo)
-
     def _resolve_input(self, request: pb.ResolveRequest) -> bytes:
         text = json.dumps(decode.resolve_input(request))
         if not request.extra:
@@ -216,11 +193,3 @@ def _listed(item: Listed) -> tool_pb2.ListedTool:
         pin_state=encode.PIN_STATE[item.tool.pin_state],
         provider=item.tool.provider,
     )
-
-
-def _sequence(token: str) -> int | None:
-    if not token:
-        return None
-    if not token.isascii() or not token.isdigit() or len(token) > MAX_DIGITS:
-        raise RequestError(RequestFault.INVALID_PAGE_TOKEN, "page_token is not one of ours", field="page_token")
-    return int(token)
