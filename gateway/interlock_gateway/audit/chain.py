@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 from interlock_gateway.audit.checkpoint import CheckpointFile
@@ -23,8 +24,14 @@ _LAST_SECOND = 253_402_300_799.0
 
 def timestamp(seconds: float) -> str:
     """Unix seconds as RFC 3339 in UTC, with microseconds; a clock gone mad gives the nearest time there is."""
-    known = min(max(seconds, 0.0), _LAST_SECOND)
-    return datetime.fromtimestamp(known, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    second, microsecond = divmod(round(min(max(seconds, 0.0), _LAST_SECOND) * 1_000_000), 1_000_000)
+    return f"{_second(second)}.{microsecond:06d}Z"
+
+
+# The system looks at the file of the time zone each time that it is asked, for UTC too.
+@lru_cache(maxsize=16)
+def _second(unix_s: int) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 class Chain:

@@ -76,14 +76,17 @@ def _masked(text: bytes, finder: SecretFinder) -> bytes:
 
 
 def _joined(record: AuditRecord) -> bytes:
-    plain = {name: value for name, value in record.items() if not isinstance(value, RawJson)}
-    parts = [_encoded(plain)[1:-1]] if plain else []
+    plain: dict[str, JsonValue] = {}
+    parts = [b""]
     for name, value in record.items():
         if isinstance(value, RawJson):
             # A line has no line breaks; in valid JSON they are white space.
             text = value.text.replace(b"\n", b" ").replace(b"\r", b" ")
-            parts.append(b"%s:%s" % (json.dumps(name).encode(), text))
-    return b",".join(parts)
+            parts.append(b"%s:%s" % (_encode(name).encode(), text))
+        else:
+            plain[name] = value
+    parts[0] = _encoded(plain)[1:-1]
+    return b",".join(parts if plain else parts[1:])
 
 
 def _plain(value: object) -> JsonValue:

@@ -3,14 +3,16 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
 
 from interlock_gateway.audit.chain import timestamp
 from interlock_gateway.audit.masking import AuditRecord, RawJson
 from interlock_gateway.core.call import CallKind, CallStatus
 from interlock_gateway.core.content import Artifact
-from interlock_gateway.core.decision import Decision, Obligations
+from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.session import Principal
 
@@ -36,9 +38,8 @@ class Approval:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptFacts:
-    """Everything a receipt is made of.
+class ReceiptFacts(NamedTuple):
+    """Everything a receipt is made of. A tuple, because one is made on the event loop for each call.
 
     `time` is Unix seconds; `durations` are seconds by stage, such as `decide` and `dispatch`. `policy_input` is the
     document that policy saw, as the very text it was given, in which `call_input`, the call's own input, stands as
@@ -66,7 +67,7 @@ class ReceiptFacts:
     truncated: bool = False
     artifact: Artifact | None = None
     redactions: int = 0
-    durations: Mapping[str, float] = field(default_factory=dict)
+    durations: Mapping[str, float] = MappingProxyType({})
     pending_id: str = ""
     undoes: str = ""
     approval: Approval | None = None
@@ -117,6 +118,8 @@ def _result(decision: Decision) -> JsonObject:
 
 
 def _obligations(asked: Obligations) -> JsonObject:
+    if asked is NO_OBLIGATIONS:
+        return {}
     everything: JsonObject = {
         "strip": list(asked.strip),
         "set": dict(asked.set_fields),

@@ -1,6 +1,5 @@
 """Receipts as the pipeline asks for them (PIPE-12): buffered for what changes nothing, on disk for everything else."""
 
-from dataclasses import replace
 from functools import partial
 
 from interlock_gateway.audit.log import AuditLog
@@ -36,7 +35,7 @@ class AuditRecorder:
 
     def evaluated(self, run: CallRun) -> None:
         """Hand over the receipt of a decision alone: it has no outcome. Raises `AuditUnavailableError` for a leave."""
-        record = partial(build_receipt, replace(self._facts(run, None), kind=ReceiptKind.RECEIPT))
+        record = partial(build_receipt, self._facts(run, None)._replace(kind=ReceiptKind.RECEIPT))
         if run.decided.verdict is Verdict.DENY:
             self._log.offer(record)
         else:
