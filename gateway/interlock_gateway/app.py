@@ -137,7 +137,6 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         engine=engine,
         facts=facts,
         store=store,
-        approvals=approvals.desk,
         recorder=AuditRecorder(audit, replica),
         results=ResultProcessor(
             redactor,
@@ -147,6 +146,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
             on_processed=metrics.result_processed,
         ),
         observer=metrics,
+        approvers=approvals.desk,
         tasks=TaskKeeper(),
     )
     pipeline = CallPipeline(parts)
@@ -220,6 +220,8 @@ def _settings(config: Config, replica: str) -> PipelineSettings:
         pending_mode=config.pending.mode.value,
         confidence_field=config.confidence_field,
         max_calls_in_flight=limits.max_calls_in_flight,
+        max_waiting_calls=limits.max_waiting_calls,
+        checkpoint_expires_s=config.approvals.default_expires_s,
         max_batch_parallel=limits.max_batch_parallel,
     )
 

@@ -90,6 +90,8 @@ class LimitsConfig(Section):
     """No call may take longer than this."""
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 1024
     """Calls in the pipeline at once; more are refused with RESOURCE_EXHAUSTED."""
+    max_waiting_calls: Annotated[int, Field(ge=1)] = 1000
+    """Calls held open at once while people decide; more are refused with RESOURCE_EXHAUSTED."""
     max_batch_parallel: Annotated[int, Field(ge=1, le=100)] = 32
     """Concurrency-safe calls of one batch side by side, whatever its client asks for."""
 
@@ -147,7 +149,7 @@ class WebhookConfig(Section):
 class ApprovalsConfig(Section):
     """Checkpoints: calls that wait for a person."""
 
-    default_expires_s: Annotated[float, Field(gt=0, le=30 * 86_400)] = 1800.0
+    default_expires_s: Annotated[float, Field(gt=0, le=30 * 86_400)] = 3600.0
     """How long a checkpoint waits for its answers when policy does not say; then it is a denial."""
     default_quorum: Annotated[int, Field(ge=1, le=16)] = 1
     """How many different people have to approve when policy does not say."""

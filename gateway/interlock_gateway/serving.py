@@ -154,6 +154,7 @@ class Gateway:
                 await self.rooms.parts.sessions.flush()
                 await self.rooms.pipeline.settle()
                 self.rooms.metrics.pending_changed(-await self.rooms.parts.sessions.expire())
+                self.rooms.metrics.open_checkpoints = await self.rooms.pipeline.held.keep_house()
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})
             except Exception:  # noqa: BLE001 - who stopped here would leave health saying what was true once

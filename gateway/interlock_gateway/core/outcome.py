@@ -82,6 +82,14 @@ class DryRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendering:
+    """What a person should read, in the provider's words: one line, and a longer form that may be empty."""
+
+    summary: str
+    expanded: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Invocation:
     """What is sent to a provider. `input` is the exact bytes; `deadline_s` the seconds it may take."""
 

@@ -39,6 +39,7 @@ class SessionFacts:
     calls_by_status: Counter[str] = field(default_factory=Counter)
     destructive_outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     previews: Counter[str] = field(default_factory=Counter)
+    checkpoints: Counter[str] = field(default_factory=Counter)
     previous: deque[str] = field(default_factory=lambda: deque(maxlen=PREVIOUS_KEPT))
     previous_at: deque[float] = field(default_factory=lambda: deque(maxlen=PREVIOUS_KEPT))
     taints: set[str] = field(default_factory=set)
@@ -50,6 +51,14 @@ class SessionFacts:
         self.calls_by_status[status] += 1
         if destructive:
             self.destructive_calls += 1
+            self.destructive_outcomes[tool, status] += 1
+
+    def settle_call(self, tool: str, *, destructive: bool, status: str) -> None:
+        """Put the outcome of a call that waited for a person in the place of its waiting."""
+        self.calls_by_status["awaiting_checkpoint"] -= 1
+        self.calls_by_status[status] += 1
+        if destructive:
+            self.destructive_outcomes[tool, "awaiting_checkpoint"] -= 1
             self.destructive_outcomes[tool, status] += 1
 
     def count_denial(self, code: str) -> None:
@@ -85,6 +94,7 @@ class SessionFacts:
             "calls_by_status": self.calls_by_status,
             "destructive_outcomes": [[*key, count] for key, count in self.destructive_outcomes.items()],
             "previews": self.previews,
+            "checkpoints": self.checkpoints,
             "previous": list(self.previous),
             "previous_at": list(self.previous_at),
             "taints": sorted(self.taints),
@@ -104,6 +114,7 @@ class SessionFacts:
             calls_by_tool=Counter(cast("dict[str, int]", kept["calls_by_tool"])),
             calls_by_status=Counter(cast("dict[str, int]", kept["calls_by_status"])),
             previews=Counter(cast("dict[str, int]", kept["previews"])),
+            checkpoints=Counter(cast("dict[str, int]", kept.get("checkpoints", {}))),
             taints=set(cast("list[str]", kept["taints"])),
         )
         for tool, status, count in cast("list[tuple[str, str, int]]", kept["destructive_outcomes"]):

@@ -10,7 +10,7 @@ from interlock_gateway.artifacts.uri import parse_uri
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.operation import UndoInfo
-from interlock_gateway.core.outcome import DryRun, Invocation, Resolution, ToolOutcome
+from interlock_gateway.core.outcome import DryRun, Invocation, Rendering, Resolution, ToolOutcome
 from interlock_gateway.core.tool import ResultLimits, ToolCapability, ToolDefinition, ToolMetadata
 from interlock_gateway.errors import ProviderFailedError
 from interlock_gateway.pipeline.resolution import RESOLVE_SCHEMA
@@ -108,6 +108,15 @@ class GatewayTools:
     async def dry_run(self, invocation: Invocation) -> DryRun:
         """None of these tools can be previewed."""
         raise ProviderFailedError(f"{invocation.tool} cannot be previewed")
+
+    async def render_call(self, invocation: Invocation) -> Rendering:
+        """The gateway shows their input as it is."""
+        raise ProviderFailedError(f"{invocation.tool} has no words of its own")
+
+    async def render_result(self, invocation: Invocation, outcome: ToolOutcome) -> Rendering:
+        """As above."""
+        del outcome
+        raise ProviderFailedError(f"{invocation.tool} has no words of its own")
 
     async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
         """Nothing to undo."""

@@ -3,6 +3,15 @@
 from typing import Protocol
 
 
+class Nobody:
+    """There is no approver, and no way to reach one: whoever needs one is denied."""
+
+    async def can_ask(self, requester: str, groups: tuple[str, ...], escalate_to: tuple[str, ...]) -> bool:
+        """No."""
+        del requester, groups, escalate_to
+        return False
+
+
 class Approvers(Protocol):
     """Who can be asked. The composition root plugs the desk of `approvals/` in."""
 

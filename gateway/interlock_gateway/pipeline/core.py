@@ -5,23 +5,25 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus
+from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallStatus, CheckpointMode
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Verdict
-from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.operation import Operation
 from interlock_gateway.core.outcome import WaitingEvent
-from interlock_gateway.core.pending import REMINDER, PendingAction
+from interlock_gateway.core.pending import PendingAction
 from interlock_gateway.core.session import Principal
-from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.errors import AuditUnavailableError, RequestError, RequestFault
 from interlock_gateway.ids import Ids
+from interlock_gateway.pipeline.asking import Asking
 from interlock_gateway.pipeline.call_ids import check_call_id
 from interlock_gateway.pipeline.compensation import refusal, undoing
-from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher, stored_answer
-from interlock_gateway.pipeline.enforce import NO_HANDLER, NO_REFLECTION, Path
+from interlock_gateway.pipeline.conclusion import Conclusion, record_of
+from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
+from interlock_gateway.pipeline.enforce import NO_REFLECTION, Path
+from interlock_gateway.pipeline.held import Caller, HeldCalls
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.pipeline.preview import Previewer
+from interlock_gateway.pipeline.redeeming import Redeeming
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
 from interlock_gateway.pipeline.resolve_tool import resolve_tool
 from interlock_gateway.pipeline.run import CallRun
@@ -32,16 +34,8 @@ from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
 from interlock_gateway.sessions.live import LiveSession, RunningCall
 
-_RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
-_STATE_OF = {
-    CallStatus.COMPLETED: CallState.COMPLETED,
-    CallStatus.DENIED: CallState.DENIED,
-    CallStatus.PREVIEW: CallState.PREVIEWED,
-    CallStatus.AWAITING_CHECKPOINT: CallState.AWAITING_CHECKPOINT,
-    CallStatus.REFLECTION_REQUIRED: CallState.REFLECTING,
-    CallStatus.FAILED: CallState.FAILED,
-    CallStatus.OUTCOME_UNKNOWN: CallState.OUTCOME_UNKNOWN,
-}
+_ENDLESS = (CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED)
+"""What is answered before a call has ended: asked again, it goes on."""
 
 
 class CallPipeline:
@@ -53,9 +47,23 @@ class CallPipeline:
         self._dispatcher = Dispatcher(parts)
         self._previewer = Previewer(parts)
         self._resolver = Resolver(parts, self)
+        self._conclusion = Conclusion(parts)
+        self._asking = Asking(parts)
+        self._redeeming = Redeeming(self._steps, self._asking)
         self._ids = Ids()
+        self._draining = False
+        self.held = HeldCalls(parts, self)
         self.in_flight = 0
-        self.draining = False
+
+    @property
+    def draining(self) -> bool:
+        """Whether no call is begun any more."""
+        return self._draining
+
+    @draining.setter
+    def draining(self, value: bool) -> None:
+        self._draining = value
+        self.held.wake()
 
     async def handle(
         self, principal: Principal, request: CallRequest, on_event: EventSink = ignore_events
@@ -66,14 +74,40 @@ class CallPipeline:
         """
         self._check_admission(request)
         check_call_id(request.call_id)
+        started = self._parts.clock.monotonic()
         self.in_flight += 1
         try:
             live = await self._parts.sessions.admit(principal, request.session_id)
-            return await self._once(principal, live, request, on_event)
+            result = await self._once(principal, live, request, on_event)
         except StateError as error:
-            raise RequestError(
-                RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}"
-            ) from None
+            raise _unavailable(error) from None
+        finally:
+            self.in_flight -= 1
+        if result.status is CallStatus.AWAITING_CHECKPOINT:
+            return await self._answered(principal, request, result, started, on_event)
+        return result
+
+    async def _answered(
+        self, principal: Principal, request: CallRequest, result: CallResult, started: float, on_event: EventSink
+    ) -> CallResult:
+        """What a call that waits for a person is answered with. While it is held open it is not in flight (CHK-4)."""
+        until = None if request.deadline_s is None else started + request.deadline_s
+        caller = Caller(principal, request.session_id, result.call_id, until, on_event, lends_deadline=True)
+        try:
+            return await self.held.answer(caller, request, result)
+        except StateError as error:
+            raise _unavailable(error) from None
+
+    async def resume(self, run: CallRun) -> CallResult:
+        """Take up a call that waited for a person, in its turn. `AWAITING_CHECKPOINT`: somebody else has it."""
+        if self.draining:
+            raise RequestError(RequestFault.DRAINING, "the gateway is shutting down")
+        known = run.live.running.get(run.call_id)
+        if known is not None:
+            return await asyncio.shield(known.answer)
+        self.in_flight += 1
+        try:
+            return await self._through(run, _begun(run))
         finally:
             self.in_flight -= 1
 
@@ -91,13 +125,14 @@ class CallPipeline:
             # What a session may call for itself is another question than what takes its calls back.
             run.tool = self._parts.registry.find(request.tool)
             refused = refusal(run, operation, self._parts.engine)
-            return await (self._through(run) if refused is None else self.concluded(run, refused))
+            result = await (self._through(run) if refused is None else self.concluded(run, refused))
         except StateError as error:
-            raise RequestError(
-                RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}"
-            ) from None
+            raise _unavailable(error) from None
         finally:
             self.in_flight -= 1
+        if result.status is CallStatus.AWAITING_CHECKPOINT:
+            return await self._answered(principal, request, result, run.started, ignore_events)
+        return result
 
     @property
     def unsettled(self) -> Settling:
@@ -144,26 +179,18 @@ class CallPipeline:
             return await self._through(run)
         if (earlier := await self._earlier(run)) is not None:
             return earlier
-        answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
-        live.running[run.call_id] = RunningCall(run.request_digest, answer)
-        return await self._through(run, answer)
+        return await self._through(run, _begun(run))
 
     async def _kept(self, run: CallRun, result: CallResult) -> None:
         """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
-        if run.tool is None or run.read_only or run.journaled:
+        if result.status in _ENDLESS or run.taken:
             return
-        calls = self._parts.store.calls
-        record = CallRecord(
-            session_id=run.session_id,
-            call_id=run.call_id,
-            request_digest=run.request_digest,
-            state=_STATE_OF[result.status],
-            updated_at=self._parts.clock.now(),
-            status=result.status,
-            result=calls.encode_result(result),
-        )
         with contextlib.suppress(StateError):  # nothing ran: asked again, the call is decided again
-            await calls.record_outcome(record)
+            if run.resuming is not None:
+                if not (run.applying or run).journaled:
+                    await self._parts.store.checkpoints.settle_waiting(record_of(self._parts, run, result))
+            elif run.tool is not None and not run.read_only and not run.journaled:
+                await self._parts.store.calls.record_outcome(record_of(self._parts, run, result))
 
     async def _earlier(self, run: CallRun) -> CallResult | None:
         live, call_id = run.live, run.call_id
@@ -171,7 +198,7 @@ class CallPipeline:
         if known is None and not run.read_only and run.tool is not None:
             record = await self._parts.store.calls.find_call(run.session_id, call_id)
             if record is not None:
-                return stored_answer(self._parts, run, record)
+                return await self._asking.known(run, record)
             known = live.running.get(call_id) or live.remembered.get(call_id)
         if known is None:
             return None
@@ -195,7 +222,7 @@ class CallPipeline:
             self._ended(run, answer, error)
             raise
         work = self._in_turn(run, answer, shared=shared)
-        if run.read_only:
+        if run.read_only and run.resuming is None:
             return await work
         # What may change something goes on to its receipt, its facts and its place in the stack, whoever hangs up.
         task = self._parts.tasks.start(work)
@@ -236,22 +263,25 @@ class CallPipeline:
             _hand_on(answer, ending)
             return
         answer.set_result(ending)
-        run.live.remember(run.call_id, run.request_digest, ending)
+        if ending.status not in _ENDLESS:
+            run.live.remember(run.call_id, run.request_digest, ending)
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
         refusal = await self._steps.decide(run)
         result = refusal if refusal is not None else await self._enforce(run, enforce)
-        return await self.concluded(run, result)
+        return result if run.taken else await self._conclusion.concluded(run, result)
 
     async def _enforce(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
+        if run.resuming is not None:
+            return await self._redeeming.enforced(run, run.resuming, enforce)
         path = self._steps.path(run)
         if path is Path.DENY:
             return run.answer(CallStatus.DENIED, run.decided.message, is_error=True)
         if path is Path.REFLECT:
-            return self._without_handler(run, "reflection_unavailable", NO_REFLECTION)
+            return self._steps.refuse(run, "reflection_unavailable", NO_REFLECTION)
         if path is Path.CHECKPOINT:
-            return self._without_handler(run, "checkpoint_unavailable", NO_HANDLER)
+            return await self._ask(run)
         if (refusal := self._steps.ready_to_send(run)) is not None:
             return refusal
         return await enforce(run)
@@ -262,67 +292,23 @@ class CallPipeline:
                 return self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
             return await self._previewer.preview(run)
         try:
-            return await (self._dispatcher.read(run) if run.read_only else self._dispatcher.change(run))
+            plain = run.read_only and run.resuming is None
+            return await (self._dispatcher.read(run) if plain else self._dispatcher.change(run))
         except asyncio.CancelledError:
             if run.read_only:
-                self._note(run, run.answer(CallStatus.FAILED, "the call was cancelled", is_error=True))
+                self._conclusion.noted(run, run.answer(CallStatus.FAILED, "the call was cancelled", is_error=True))
             raise
 
-    def _without_handler(self, run: CallRun, code: str, message: str) -> CallResult:
-        # The verdict stays in the decision's reasons; the answer is a denial because nobody can give what it asks for.
-        decision = run.decided
-        refused = run.refused(code, message, revision=decision.policy_revision, profile=decision.profile)
-        run.decision = replace(run.decided, reasons=(*run.decided.reasons, *decision.reasons))
-        return replace(refused, decision=run.decision)
-
-    # -- the end of every call --
+    async def _ask(self, run: CallRun) -> CallResult:
+        if (refusal := self._steps.ready_to_send(run)) is not None:
+            return refusal
+        if run.request.checkpoint_mode is CheckpointMode.WAIT:
+            self.held.check_room()
+        return await self._asking.ask(run)
 
     async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
         """Count, record, remind: what every answer goes through on its way out (PIPE-12, PREV-10)."""
-        live = run.live
-        kind = run.tool.classification if run.tool is not None else None
-        destructive = kind is not None and kind.effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED)
-        name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
-        live.facts.count_call(name, destructive=destructive, status=result.status)
-        if kind is not None and result.status is CallStatus.COMPLETED:
-            live.facts.remember(name, kind.effect, run.request.labels, self._parts.clock.now())
-        if kind is not None and result.status in _RAN:
-            # A failure brings its words into the session like any other answer.
-            live.facts.taints.update(run.obligations.taint, run.outcome.taint if run.outcome is not None else ())
-        if result.status is CallStatus.DENIED and result.decision is not None:
-            live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
-        self._parts.sessions.touch(live)
-        run.total_s = self._parts.clock.monotonic() - run.started
-        result = await self._recorded(run, result)
-        self._parts.observer.call_ended(run, result)
-        if live.pending_count and REMINDER not in result.steering:
-            result = result.steered(REMINDER)
-        return result
-
-    async def _recorded(self, run: CallRun, result: CallResult) -> CallResult:
-        changed = result.status in _RAN and not run.read_only and run.dispatch_s is not None
-        try:
-            if changed:
-                await self._parts.recorder.settle(run, result)
-            else:
-                self._parts.recorder.note(run, result)
-        except AuditUnavailableError:
-            if changed:
-                # It ran, the journal says so, and its intent is in the audit; the answer must not hide that.
-                details: JsonObject = {**result.details, "audit": "the receipt of this call could not be written"}
-                return replace(result, details=details)
-            if result.status is CallStatus.PREVIEW:
-                await self._previewer.take_back(run, result)
-            return self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
-        return result
-
-    def _note(self, run: CallRun, result: CallResult) -> None:
-        try:
-            self._parts.recorder.note(run, result)
-        except AuditUnavailableError:
-            return  # nothing ran that changes anything, and nobody waits for the answer
-        finally:
-            self._parts.observer.call_ended(run, result)
+        return await self._conclusion.concluded(run, result)
 
     # -- beginnings --
 
@@ -373,8 +359,21 @@ class CallPipeline:
             on_event=resolving.on_event,
             resolving=resolving,
             pending=action,
+            checkpoint=resolving.checkpoint,
+            resuming=resolving.resuming,
             undoes=action.operation_id,
         )
+
+
+def _begun(run: CallRun) -> "asyncio.Future[CallResult]":
+    """The answer to come of a call that is under way now, for whoever asks for the same call meanwhile."""
+    answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
+    run.live.running[run.call_id] = RunningCall(run.request_digest, answer)
+    return answer
+
+
+def _unavailable(error: StateError) -> RequestError:
+    return RequestError(RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}")
 
 
 def _hand_on(answer: "asyncio.Future[CallResult]", error: BaseException) -> None:

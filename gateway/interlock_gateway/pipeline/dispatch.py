@@ -27,6 +27,8 @@ from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
 AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
 
+AWAITING = "A person has to decide about this call. Nothing has run yet."
+
 NOT_TO_BE_UNDONE = "the operation was undone meanwhile, or is being undone; nothing was run"
 
 PUSHED_BY_READER = "The tool declares that it only reads, so the pending action or handler it pushed was not kept."
@@ -172,13 +174,21 @@ class _Journaled:
     async def work(self) -> CallResult:
         """Intent, dispatch, outcome."""
         run = self._run
-        # The journal and the audit reach the disk side by side; nothing is sent before both have.
-        begun, recorded = await asyncio.gather(self._begun(), self._intent_recorded())
+        if run.resuming is not None:
+            # Of several who would use the approval one does; the others leave no intent behind.
+            begun = await self._begun()
+            recorded = begun is None or begun.operation is None or await self._intent_recorded()
+        else:
+            # The journal and the audit reach the disk side by side; nothing is sent before both have.
+            begun, recorded = await asyncio.gather(self._begun(), self._intent_recorded())
         if begun is None:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
         if begun == BeginOutcome():
             return run.answer(CallStatus.FAILED, NOT_TO_BE_UNDONE, is_error=True)
         if begun.existing is not None:
+            if run.resuming is not None:
+                run.taken = True
+                return run.answer(CallStatus.AWAITING_CHECKPOINT)
             return stored_answer(self._parts, run, begun.existing)
         run.journaled = True
         if not recorded:
@@ -188,8 +198,13 @@ class _Journaled:
         return await self._dispatched()
 
     async def _begun(self) -> BeginOutcome | None:
+        store, approval = self._parts.store, self._run.resuming
         try:
-            return await self._parts.store.calls.begin_call(self._record(), self._operation())
+            if approval is not None:
+                return await store.checkpoints.begin_approved(
+                    approval.checkpoint_id, self._run.digest, self._record(), self._operation(), self._parts.clock.now()
+                )
+            return await store.calls.begin_call(self._record(), self._operation())
         except StateError:
             return None
         except UnknownTransitionError:  # another compensation of the same operation was faster
@@ -299,6 +314,8 @@ def stored_answer(parts: Parts, run: CallRun, record: CallRecord) -> CallResult:
         raise RequestError(
             RequestFault.CALL_ID_REUSED, f"call id {run.call_id} was used for another call", field="call_id"
         )
+    if record.state is CallState.AWAITING_CHECKPOINT:
+        return run.answer(CallStatus.AWAITING_CHECKPOINT, AWAITING)
     if record.result is None:
         return run.answer(
             CallStatus.OUTCOME_UNKNOWN, "this call was dispatched; its outcome is not known", is_error=True

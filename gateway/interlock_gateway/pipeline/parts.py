@@ -6,7 +6,7 @@ from typing import Protocol
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.decision import Obligations
-from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.outcome import ToolOutcome
 from interlock_gateway.core.rollback import RollbackOutcome
 from interlock_gateway.core.tool import ResultLimits
@@ -58,6 +58,10 @@ class ResultProcessor(Protocol):
         """A text that is shown beside a result, without its secrets (RES-6)."""
         ...
 
+    def mask(self, value: JsonValue) -> JsonValue:
+        """A JSON value that people are shown, without its secrets (RES-6)."""
+        ...
+
 
 class FactsExtractor(Protocol):
     """Structured facts by permission class (PIPE-5)."""
@@ -86,6 +90,10 @@ class Observer(Protocol):
         """There are `change` more pending actions than before."""
         ...
 
+    def checkpoint_ended(self, outcome: str, waited_s: float) -> None:
+        """People have decided about a call, or were not asked any more, after so long."""
+        ...
+
 
 class ProviderDirectory(Protocol):
     """Providers by name."""
@@ -108,6 +116,8 @@ class PipelineSettings:
     pending_mode: str
     confidence_field: str
     max_calls_in_flight: int
+    max_waiting_calls: int
+    checkpoint_expires_s: float
     max_batch_parallel: int
 
 
@@ -123,8 +133,8 @@ class Parts:
     engine: PolicyEvaluator
     facts: FactsExtractor
     store: StateStore
-    approvals: Approvers
     recorder: Recorder
     results: ResultProcessor
     observer: Observer
+    approvers: Approvers
     tasks: TaskKeeper

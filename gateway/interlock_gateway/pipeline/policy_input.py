@@ -19,7 +19,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What policy sees of one call."""
+    """What policy sees of one call. `checkpoint` is JSON text."""
 
     call_id: str
     kind: CallKind
@@ -30,6 +30,7 @@ class CallFacts:
     intent: str
     labels: FrozenJsonObject
     deliverable: FrozenJsonObject | None
+    checkpoint: str
     confidence_field: str
     time: float
 
@@ -63,7 +64,8 @@ def call_json(call: CallFacts) -> str:
         f'"input_bytes":{len(document.raw)},"digest":"{call.digest}",'
         f'"facts":{_NO_FACTS_JSON if call.facts is NO_FACTS else _json(call.facts)},'
         f'"confidence_field":"{call.confidence_field}",{spoken}'
-        f'"deliverable":{"null" if call.deliverable is None else _json(dict(call.deliverable))},"checkpoint":null,'
+        f'"deliverable":{"null" if call.deliverable is None else _json(dict(call.deliverable))},'
+        f'"checkpoint":{call.checkpoint},'
         f'"labels":{_json(dict(call.labels)) if call.labels else "{}"},"intent":{_json(call.intent)},'
         f'"workdir":{_json(call.workdir)},"time":"{rfc3339(call.time)}","time_unix_s":{call.time!r},'
         f'"input":{document.raw.decode()}}}'

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from interlock_gateway.core.call import CallResult, CallStatus
+from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Reason, Verdict
 from interlock_gateway.core.document import InvalidDocumentError
@@ -80,6 +81,11 @@ class Resolver:
             run.decision = self._decision(run, "audit_unavailable")
             refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
             return await self._core.concluded(run, refusal)
+        if run.resuming is not None:
+            return await self._apply_approved(run, run.resuming, arguments)
+        return await self._resolved(run, arguments)
+
+    async def _resolved(self, run: CallRun, arguments: ResolveArguments) -> CallResult:
         if arguments.outcome:
             return await self._settle(run, arguments)
         top = await self._parts.store.pending.top_pending(run.session_id, self._parts.clock.now())
@@ -116,8 +122,36 @@ class Resolver:
         if claimed is None:
             text = "The pending action is being resolved already, or has expired."
             return await self._said(run, text, code="already_claimed", is_error=True)
+        return await self._apply_claimed(run, tool, claimed, arguments)
+
+    async def _apply_approved(self, run: CallRun, approval: Checkpoint, arguments: ResolveArguments) -> CallResult:
+        """Go on with an apply that people were asked about. Whoever else goes on with it now has the action claimed."""
+        store = self._parts.store.pending
+        claimed = await store.claim_pending(approval.pending_id, run.call_id, self._parts.clock.now())
+        if claimed is None:
+            action = await store.get_pending(approval.pending_id)
+            if action is not None and action.state in (PendingState.APPLYING, PendingState.OUTCOME_UNKNOWN):
+                run.taken = True
+                return run.answer(CallStatus.AWAITING_CHECKPOINT)
+            return await self._void(run, "the pending action is not there, or not on top any more; nothing was applied")
+        tool = self._parts.registry.find(claimed.tool)
+        problem = _no_longer_the_same(tool, claimed)
+        if tool is None or problem is not None:
+            await self.settling.release(claimed)
+            return await self._void(run, problem or "")
+        return await self._apply_claimed(run, tool, claimed, arguments)
+
+    async def _void(self, run: CallRun, why: str) -> CallResult:
+        engine = self._parts.engine
+        refused = run.refused("approval_void", why, revision=engine.revision, profile=engine.profile)
+        return await self._core.concluded(run, refused)
+
+    async def _apply_claimed(
+        self, run: CallRun, tool: RegisteredTool, claimed: PendingAction, arguments: ResolveArguments
+    ) -> CallResult:
         run.live.pending_count = max(0, run.live.pending_count - 1)
         applying = self._core.run_for_pending(run, tool, claimed)
+        applying.before_waiting = lambda: self._put_back(applying, claimed)
         applying.wrap = lambda result: _applied_answer(applying, claimed, arguments, result)
         if claimed.origin is PendingOrigin.PROVIDER:
             applying.sender = lambda deadline_s: self._apply_pushed(applying, claimed, arguments, deadline_s)
@@ -126,6 +160,12 @@ class Resolver:
         if run.cancelled:
             applying.cancel()
         return await self._applied_and_settled(applying, claimed)
+
+    async def _put_back(self, run: CallRun, action: PendingAction) -> None:
+        """While people decide the action is pending like any other, and may be discarded."""
+        run.before_waiting = None
+        await self.settling.release(action)
+        run.live.pending_count += 1
 
     async def _applied_and_settled(self, run: CallRun, action: PendingAction) -> CallResult:
         try:
@@ -149,6 +189,9 @@ class Resolver:
         if run.journaled and (result is None or result.status is CallStatus.OUTCOME_UNKNOWN):
             await self.settling.finish(action, PendingState.OUTCOME_UNKNOWN, "the outcome is not known")
             return self._counted(run, "outcome_unknown", result)
+        if run.before_waiting is None:
+            waiting = result or _refused(run, "not_applied", "the apply did not take place")
+            return _reminded(waiting)
         if run.outcome is not None and run.outcome.state_changed:
             return await self._stale(run, action)
         if result is not None and result.status is CallStatus.COMPLETED and not result.is_error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallStatus
+from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import Decision, Obligations, Reason, Verdict
 from interlock_gateway.core.document import Document
@@ -33,6 +34,10 @@ class CallRun:
     `sender`, when set, is used in place of the provider's `execute`; `wrap` has the last word on the answer that a
     dispatch gives, before it is recorded. `journaled` says that the journal holds the call. `undoes` is the operation
     that it takes back, empty for all but compensations.
+
+    `checkpoint` is the one that holds or held the call; `resuming` the one from which this run goes on, approved or
+    edited. `taken` says that the call is somebody else's to run and to record. `before_waiting` is done before the
+    call begins to wait for a person.
     """
 
     principal: Principal
@@ -58,6 +63,10 @@ class CallRun:
     dispatch_s: float | None = None
     total_s: float = 0.0
     pending: PendingAction | None = None
+    checkpoint: Checkpoint | None = None
+    resuming: Checkpoint | None = None
+    taken: bool = False
+    before_waiting: Callable[[], Awaitable[None]] | None = None
     journaled: bool = False
     undoes: str = ""
     outcome: ToolOutcome | None = None

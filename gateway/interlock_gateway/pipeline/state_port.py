@@ -1,6 +1,6 @@
 """What the pipeline needs of the durable state, as protocols."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Protocol
 
 from interlock_gateway.core.call import CallResult, CallState
@@ -139,6 +139,10 @@ class PendingStore(Protocol):
         """Those that are pending, top first."""
         ...
 
+    async def get_pending(self, pending_id: str) -> PendingAction | None:
+        """The action, in whatever state it is."""
+        ...
+
     async def top_pending(self, session_id: str, now: float) -> PendingAction | None:
         """The pending one that `resolve` acts on."""
         ...
@@ -210,6 +214,26 @@ class ChangeFeed(Protocol):
         """Call `listener` with every change from now on, until the returned function is called. It must not raise."""
         ...
 
+    def subscribe_elsewhere(self, listener: Listener) -> Callable[[], None]:
+        """The same, with what other replicas have changed alone."""
+        ...
+
+
+class Crossing(Protocol):
+    """Keeps the calls of one session apart across replicas (PIPE-8). Those of one replica its turnstile keeps apart."""
+
+    def attend(self, arriving: Callable[[str], Awaitable[None]], departing: Callable[[str], Awaitable[None]]) -> None:
+        """Await `arriving` when a session has come here from another replica, `departing` before it goes to one."""
+        ...
+
+    def enter(self, session_id: str, *, shared: bool) -> Awaitable[None] | None:
+        """Take the session for a call; `None` when it is here already, else to be awaited, and cancelled at will."""
+        ...
+
+    def leave(self, session_id: str) -> None:
+        """A call that entered has ended."""
+        ...
+
 
 class StateStore(Protocol):
     """All that outlives the process."""
@@ -252,4 +276,14 @@ class StateStore(Protocol):
     @property
     def changes(self) -> ChangeFeed:
         """What has changed, for whoever waits for it."""
+        ...
+
+    @property
+    def crossing(self) -> Crossing | None:
+        """What keeps the calls of one session apart across replicas; `None` where there is one replica."""
+        ...
+
+    @property
+    def stands(self) -> bool:
+        """Whether this replica holds its lease, without which it must change nothing."""
         ...

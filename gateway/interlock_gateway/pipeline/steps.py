@@ -6,6 +6,7 @@ from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.decision import DecisionError, denial_for_failure
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.facts import workdir_inside
+from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
 from interlock_gateway.pipeline.decide import decide
 from interlock_gateway.pipeline.enforce import Path, path_for
@@ -88,6 +89,7 @@ class Steps:
             intent=request.intent,
             labels=request.labels,
             deliverable=request.deliverable,
+            checkpoint=NO_CHECKPOINT if run.resuming is None else checkpoint_part(run),
             confidence_field=settings.confidence_field,
             time=run.received_at,
         )

@@ -18,6 +18,7 @@ from interlock_gateway.core.outcome import (
     OutputEvent,
     Preview,
     ProgressEvent,
+    Rendering,
     Resolution,
     ToolOutcome,
 )
@@ -28,6 +29,7 @@ from interlock_gateway.providers.wire import (
     MAX_LABEL,
     MAX_MESSAGE,
     MAX_OUTPUT,
+    MAX_SUMMARY,
     bounded,
     bounded_list,
     definition_from_wire,
@@ -203,6 +205,22 @@ class GrpcProvider:
             error_message=bounded(answer.error_message, MAX_MESSAGE),
         )
 
+    async def render_call(self, invocation: Invocation) -> Rendering:
+        """What a person should read about the call before it runs."""
+        await self.ready(invocation.deadline_s)
+        request = service_pb2.RenderCallRequest(invocation=invocation_to_wire(invocation))
+        answer = await self._unary(self._stub.RenderCall, request, invocation.deadline_s)
+        return _rendering(answer.rendering)
+
+    async def render_result(self, invocation: Invocation, outcome: ToolOutcome) -> Rendering:
+        """What a person should read about the call's result."""
+        await self.ready(invocation.deadline_s)
+        request = service_pb2.RenderResultRequest(
+            invocation=invocation_to_wire(invocation), result=outcome_to_wire(outcome)
+        )
+        answer = await self._unary(self._stub.RenderResult, request, invocation.deadline_s)
+        return _rendering(answer.rendering)
+
     async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
         """Say how what just ran would be undone."""
         await self.ready(invocation.deadline_s)
@@ -258,6 +276,10 @@ class GrpcProvider:
 def _has_details(error: grpc.aio.AioRpcError) -> bool:
     """Whether the provider itself said it. Our own side says RESOURCE_EXHAUSTED of an answer that is too large."""
     return any(key == _DETAILS_KEY for key, _ in error.trailing_metadata() or ())
+
+
+def _rendering(given: provider_pb2.Rendering) -> Rendering:
+    return Rendering(bounded(given.summary, MAX_SUMMARY), bounded(given.expanded, MAX_OUTPUT))
 
 
 def _execute_request(invocation: Invocation) -> service_pb2.ExecuteRequest:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from interlock_gateway.core.operation import UndoInfo
-from interlock_gateway.core.outcome import DryRun, Invocation, Resolution, ToolEvent, ToolOutcome
+from interlock_gateway.core.outcome import DryRun, Invocation, Rendering, Resolution, ToolEvent, ToolOutcome
 
 EventSink = Callable[[ToolEvent], None]
 
@@ -38,6 +38,14 @@ class Provider(Protocol):
 
     async def dry_run(self, invocation: Invocation) -> DryRun:
         """Say what the call would do; nothing is changed."""
+        ...
+
+    async def render_call(self, invocation: Invocation) -> Rendering:
+        """What a person should read about the call before it runs; `ProviderFailedError` when it has no words."""
+        ...
+
+    async def render_result(self, invocation: Invocation, outcome: ToolOutcome) -> Rendering:
+        """What a person should read about the call's result; `ProviderFailedError` when it has no words."""
         ...
 
     async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:

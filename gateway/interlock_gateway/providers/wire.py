@@ -23,6 +23,7 @@ from interlock_gateway.core.outcome import (
 from interlock_gateway.errors import ProviderFailedError
 
 MAX_DEPTH = 200
+MAX_SUMMARY = 800
 MAX_LABEL = 1024
 MAX_MESSAGE = 16 * 1024
 MAX_OUTPUT = 64 * 1024

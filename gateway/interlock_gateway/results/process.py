@@ -9,7 +9,7 @@ from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Artifact, Audio, Content, Image, Resource, Text
 from interlock_gateway.core.decision import Obligations
-from interlock_gateway.core.jsonvalue import FrozenJsonObject
+from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.outcome import ToolOutcome
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.results.cleaning import LARGE_BYTES, Cleaned, clean, is_heavy
@@ -83,6 +83,10 @@ class ResultProcessor:
     def redact(self, text: str) -> str:
         """A text that is shown beside a result, such as a provider's error message, without its secrets."""
         return self._redactor.redact_text(text).text
+
+    def mask(self, value: JsonValue) -> JsonValue:
+        """A JSON value that people are shown, without its secrets."""
+        return self._redactor.redact_value(value).value
 
     def _is_plain(self, outcome: ToolOutcome, limit: TextLimit) -> bool:
         """Whether the result is a short, clean text and nothing else, as most are: then it is the answer as it is."""

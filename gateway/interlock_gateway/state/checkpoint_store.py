@@ -194,7 +194,7 @@ def _open(link: Link, checkpoint: Checkpoint, record: CallRecord, instead_of: st
                 return OpenedCheckpoint(existing=_existing_call(link, record))
             _change(link, last.checkpoint_id, partial(_closed, now=checkpoint.created_at), checkpoint.created_at)
     link.change(sql.INSERT, **sql.values_of(checkpoint, ordinal))
-    link.announce(Topic.CHECKPOINT, checkpoint.session_id, checkpoint.checkpoint_id)
+    _tell(link, checkpoint)
     return OpenedCheckpoint(checkpoint=checkpoint)
 
 
@@ -244,8 +244,14 @@ def _swap(link: Link, after: Checkpoint, now: float) -> bool:
         now=now,
     )
     if swapped:
-        link.announce(Topic.CHECKPOINT, after.session_id, after.checkpoint_id)
+        _tell(link, after)
     return bool(swapped)
+
+
+def _tell(link: Link, checkpoint: Checkpoint) -> None:
+    """Tell the approvers of the checkpoint, and whoever waits for its call of the call."""
+    link.announce(Topic.CHECKPOINT, checkpoint.session_id, checkpoint.checkpoint_id)
+    link.announce(Topic.CALL, checkpoint.session_id, checkpoint.call_id)
 
 
 def _each(link: Link, rows: Iterable[Row], changed: _Changed, now: float) -> tuple[Checkpoint, ...]:

@@ -33,6 +33,10 @@ class PendingActions:
         """Those that are pending, top first."""
         return await self._reader.submit(lambda link: _actions(link.rows(sql.LIST, session=session_id, now=now)))
 
+    async def get_pending(self, pending_id: str) -> PendingAction | None:
+        """The action, in whatever state it is."""
+        return await self._reader.submit(lambda link: _first(link.rows(sql.GET, id=pending_id)))
+
     async def top_pending(self, session_id: str, now: float) -> PendingAction | None:
         """The pending one that `resolve` acts on."""
         return await self._reader.submit(lambda link: _first(link.rows(sql.TOP, session=session_id, now=now)))
@@ -59,6 +63,7 @@ class PendingActions:
         replica = self._replica_id
 
         def work(link: Link) -> PendingAction | None:
+            link.must_stand()
             return _told_one(link, link.rows(sql.CLAIM, id=pending_id, claimed_by=claimant, replica=replica, now=now))
 
         return await self._writer.submit(work)

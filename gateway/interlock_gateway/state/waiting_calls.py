@@ -33,10 +33,7 @@ _MOVE = Statement(
 def keep_waiting(link: Link, record: CallRecord) -> bool:
     """Keep the record of a call that begins to wait; false when its id was used before."""
     CALL_MACHINE.step(CallState.DECIDED, record.state)
-    if not insert_call(link, record):
-        return False
-    link.announce(Topic.CALL, record.session_id, record.call_id)
-    return True
+    return insert_call(link, record)
 
 
 def hold_waiting(link: Link, record: CallRecord, now: float) -> bool:

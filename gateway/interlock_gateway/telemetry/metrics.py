@@ -19,6 +19,7 @@ MAX_RULES = 500
 """Distinct `rule` labels kept; further ones are counted as `other`."""
 
 _LATENCY_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+_PATIENCE_S = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0)
 _FAST_S = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
 
 
@@ -65,6 +66,15 @@ class Metrics:
         )
         self.pending_actions = 0
         self.watch("interlock_pending_actions", "Previewed changes that wait.", lambda: {(): self.pending_actions})
+        self.open_checkpoints = 0
+        self.watch("interlock_open_checkpoints", "Calls that people are asked about.", self._count_open)
+        self._checkpoint_wait = Histogram(
+            "interlock_checkpoint_wait_seconds",
+            "Time from a checkpoint's opening to its end.",
+            ("outcome",),
+            buckets=_PATIENCE_S,
+            registry=registry,
+        )
         self._policy = Info("interlock_policy", "The active policy.", registry=registry)
         self._reloads = Counter("interlock_policy_reloads", "Policy reloads.", ("outcome",), registry=registry)
         self._call_counter = lru_cache(maxsize=4096)(self._calls.labels)
@@ -122,6 +132,10 @@ class Metrics:
         """There are `change` more pending actions than before."""
         self.pending_actions += change
 
+    def checkpoint_ended(self, outcome: str, waited_s: float) -> None:
+        """A checkpoint has ended, so long after it was opened."""
+        self._checkpoint_wait.labels(outcome).observe(waited_s)
+
     def policy_active(self, *, revision: str, profile: str, engine: str) -> None:
         """Say which policy decides."""
         self._policy.info({"revision": revision, "profile": profile, "engine": engine})
@@ -142,6 +156,9 @@ class Metrics:
     def watch(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
         """Add a gauge that is read when it is scraped: a value for each tuple of label values."""
         self.registry.register(_Watched(name, text, labels, read))
+
+    def _count_open(self) -> dict[tuple[str, ...], float]:
+        return {(): self.open_checkpoints}
 
     def _count_reasons(self, run: CallRun) -> None:
         if run.decision is None:

@@ -52,6 +52,7 @@ def test_the_schema_describes_what_the_pipeline_sends(validator: Any, *, declare
         provider="notes", declared=tool, effective=tool, sha256="", pin_state=PinState.PINNED, fact_arguments={}
     )
     call = CallFacts(
+        checkpoint="null",
         call_id="call-1",
         kind=kind,
         document=parse(b'{"name": "x", "_flyto_confidence": 80}', max_depth=64),

@@ -327,7 +327,7 @@ async def test_every_change_is_told_after_it_is_kept(store: SqlStateStore) -> No
     forget()
 
     assert told.count(Change(Topic.CHECKPOINT, "s", "k")) == 3
-    assert told.count(Change(Topic.CALL, "s", "c")) == 2
+    assert told.count(Change(Topic.CALL, "s", "c")) == 3
 
 
 async def test_of_what_was_refused_nothing_is_told(store: SqlStateStore) -> None:

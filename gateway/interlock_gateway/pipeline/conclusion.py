@@ -1,0 +1,126 @@
+"""The end of every call: counted, recorded, reminded of what is pending (PIPE-12, PREV-10)."""
+
+from dataclasses import replace
+
+from interlock_gateway.core.call import CallResult, CallState, CallStatus
+from interlock_gateway.core.decision import GatewayErrorCode
+from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.pending import REMINDER
+from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
+from interlock_gateway.errors import AuditUnavailableError
+from interlock_gateway.pipeline.approval import outcome_of
+from interlock_gateway.pipeline.asking import checkpoint_ref
+from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.ports import CallRecord
+from interlock_gateway.pipeline.preview import Previewer
+from interlock_gateway.pipeline.run import CallRun
+
+_RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
+STATE_OF = {
+    CallStatus.COMPLETED: CallState.COMPLETED,
+    CallStatus.DENIED: CallState.DENIED,
+    CallStatus.PREVIEW: CallState.PREVIEWED,
+    CallStatus.AWAITING_CHECKPOINT: CallState.AWAITING_CHECKPOINT,
+    CallStatus.REFLECTION_REQUIRED: CallState.REFLECTING,
+    CallStatus.FAILED: CallState.FAILED,
+    CallStatus.OUTCOME_UNKNOWN: CallState.OUTCOME_UNKNOWN,
+}
+
+
+class Conclusion:
+    """What every answer goes through on its way out."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._dispatcher = Dispatcher(parts)
+        self._previewer = Previewer(parts)
+
+    async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
+        """Count, record, remind."""
+        live = run.live
+        kind = run.tool.classification if run.tool is not None else None
+        self._count(run, result)
+        if kind is not None and result.status is CallStatus.COMPLETED:
+            name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
+            live.facts.remember(name, kind.effect, run.request.labels, self._parts.clock.now())
+        if kind is not None and result.status in _RAN:
+            # A failure brings its words into the session like any other answer.
+            live.facts.taints.update(run.obligations.taint, run.outcome.taint if run.outcome is not None else ())
+        if result.status is CallStatus.DENIED and result.decision is not None:
+            live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
+        if run.checkpoint is not None:
+            result = self._with_checkpoint(run, result)
+        self._parts.sessions.touch(live)
+        run.total_s = self._parts.clock.monotonic() - run.started
+        result = await self._recorded(run, result)
+        self._parts.observer.call_ended(run, result)
+        if live.pending_count and REMINDER not in result.steering:
+            result = result.steered(REMINDER)
+        return result
+
+    def noted(self, run: CallRun, result: CallResult) -> None:
+        """Record a call whose caller has gone and which changed nothing."""
+        try:
+            self._parts.recorder.note(run, result)
+        except AuditUnavailableError:
+            return  # nothing ran that changes anything, and nobody waits for the answer
+        finally:
+            self._parts.observer.call_ended(run, result)
+
+    def _count(self, run: CallRun, result: CallResult) -> None:
+        effect = run.tool.classification.effect if run.tool is not None else None
+        destructive = effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED)
+        name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
+        if run.resuming is None:
+            run.live.facts.count_call(name, destructive=destructive, status=result.status)
+        elif result.status is not CallStatus.AWAITING_CHECKPOINT:
+            # It was counted when it began to wait.
+            run.live.facts.settle_call(name, destructive=destructive, status=result.status)
+
+    def _with_checkpoint(self, run: CallRun, result: CallResult) -> CallResult:
+        """Name the checkpoint in the answer, and count what came of the one from which the call went on."""
+        assert run.checkpoint is not None
+        was = run.resuming
+        if was is not None:
+            outcome = outcome_of(was)
+            run.live.facts.checkpoints[outcome] += 1
+            self._parts.observer.checkpoint_ended(outcome, max(0.0, self._parts.clock.now() - was.created_at))
+        return replace(result, checkpoint=checkpoint_ref(run.checkpoint))
+
+    async def _recorded(self, run: CallRun, result: CallResult) -> CallResult:
+        changed = result.status in _RAN and not run.read_only and run.dispatch_s is not None
+        try:
+            if changed:
+                await self._parts.recorder.settle(run, result)
+            else:
+                self._parts.recorder.note(run, result)
+        except AuditUnavailableError:
+            if changed:
+                # It ran, the journal says so, and its intent is in the audit; the answer must not hide that.
+                details: JsonObject = {**result.details, "audit": "the receipt of this call could not be written"}
+                return replace(result, details=details)
+            return await self._without_receipt(run, result)
+        return result
+
+    async def _without_receipt(self, run: CallRun, result: CallResult) -> CallResult:
+        """The denial in the place of an answer that has no receipt (PIPE-12); what it left behind is taken back."""
+        refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
+        if result.status is CallStatus.PREVIEW:
+            await self._previewer.take_back(run, result)
+        if result.status is CallStatus.AWAITING_CHECKPOINT:
+            await self._parts.store.checkpoints.settle_waiting(record_of(self._parts, run, refusal))
+        return refusal
+
+
+def record_of(parts: Parts, run: CallRun, result: CallResult) -> CallRecord:
+    """The record of a call that has ended with `result`."""
+    return CallRecord(
+        session_id=run.session_id,
+        call_id=run.call_id,
+        request_digest=run.request_digest,
+        state=STATE_OF[result.status],
+        updated_at=parts.clock.now(),
+        status=result.status,
+        result=parts.store.calls.encode_result(result),
+    )

@@ -1,0 +1,350 @@
+"""Calls that people are asked about: waited for, taken up once they have decided, ended when they have not (CHK-4).
+
+Nobody in particular goes on with such a call. Whoever asks for it next does: the one that waits, the same call again,
+`WaitCall`; here, after a restart or at another replica. Of several who try, one gets the approval, by one transaction.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus, CheckpointMode
+from interlock_gateway.core.checkpoint import Checkpoint, CheckpointState
+from interlock_gateway.core.outcome import WaitingEvent
+from interlock_gateway.core.session import Principal
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.ids import Ids
+from interlock_gateway.pipeline.approval import Ending, about, ending_of, goes_on_edited
+from interlock_gateway.pipeline.asking import checkpoint_ref
+from interlock_gateway.pipeline.bells import RECHECK_S, Bell, Bells
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.resolve_tool import resolve_tool
+from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.providers.port import EventSink, ignore_events
+from interlock_gateway.registry.catalog import RESOLVE_TOOL
+from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.sessions.live import LiveSession
+
+KEEPALIVE_S = 15.0
+"""How often whoever watches a call is told that it still waits."""
+MARGIN_S = 0.2
+"""How long before the caller's deadline the answer is given, so that it arrives."""
+_log = logging.getLogger(__name__)
+_DRAINING = "the gateway is shutting down; ask for the same call again"
+_UNSETTLED = frozenset({CallState.AWAITING_CHECKPOINT, CallState.DISPATCHING})
+
+
+class Core(Protocol):
+    """What this needs of the pipeline it is part of."""
+
+    draining: bool
+
+    async def resume(self, run: CallRun) -> CallResult:
+        """Take a call up again, in its turn; an answer that it waits means that somebody else has it."""
+        ...
+
+    async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
+        """Hand over the receipt of a call that has ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks for a call. `until` is when they stop waiting, in monotonic seconds; `None` when they do not.
+
+    `lends_deadline` says that the call has to be done by then, too; else it takes as long as it may.
+    """
+
+    principal: Principal
+    session_id: str
+    call_id: str
+    until: float | None = None
+    on_event: EventSink = ignore_events
+    lends_deadline: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The call."""
+        return self.session_id, self.call_id
+
+
+class HeldCalls:
+    """Every call of this replica that waits for a person, and what becomes of those that anybody asks for."""
+
+    def __init__(self, parts: Parts, core: Core) -> None:
+        self._parts = parts
+        self._core = core
+        self._bells = Bells(parts.store.changes)
+        self._holding: Counter[tuple[str, str]] = Counter()
+        self._ids = Ids()
+
+    def __len__(self) -> int:
+        return self._holding.total()
+
+    def check_room(self) -> None:
+        """Raise `RequestError` when as many calls are held open as may be."""
+        if len(self) >= self._parts.settings.max_waiting_calls:
+            raise RequestError(RequestFault.OVERLOADED, "too many calls wait for people")
+
+    def wake(self) -> None:
+        """Have everybody who waits look whether to go on waiting."""
+        self._bells.ring_all()
+
+    async def answer(self, caller: Caller, request: CallRequest, held: CallResult) -> CallResult:
+        """What a call that is held is answered with in its mode: its outcome, or, with `DETACH`, `held` at once.
+
+        With `WAIT`, the checkpoint is withdrawn when the last one who holds the call open goes or is out of time. It
+        stays when the gateway shuts down and the caller knows the call's id: they go on at another replica.
+        """
+        if request.checkpoint_mode is CheckpointMode.DETACH:
+            return await self._look(caller) or held
+        self.check_room()
+        self._holding[caller.key] += 1
+        try:
+            outcome = await self._settled(caller)
+        except asyncio.CancelledError:
+            self._parts.tasks.start(self._abandoned(caller))
+            raise
+        except RequestError as error:
+            if error.fault is RequestFault.DRAINING and not request.call_id:
+                self._parts.tasks.start(self._abandoned(caller))
+            raise
+        finally:
+            self._holding[caller.key] -= 1
+            if not self._holding[caller.key]:
+                del self._holding[caller.key]
+        return outcome or await self._abandoned(caller) or held
+
+    async def wait(self, caller: Caller) -> None:
+        """Return once the call is settled or the caller's time is up; it goes on when they go."""
+        self.check_room()
+        self._holding[caller.key] += 1
+        try:
+            await self._settled(caller)
+        finally:
+            self._holding[caller.key] -= 1
+            if not self._holding[caller.key]:
+                del self._holding[caller.key]
+
+    async def end_if_decided(self, caller: Caller) -> None:
+        """End the call when people have decided that it does not run; one that they approved is not begun."""
+        checkpoint = await self._parts.store.checkpoints.checkpoint_of_call(*caller.key)
+        if checkpoint is None or goes_on_edited(checkpoint):
+            return
+        if checkpoint.state in (CheckpointState.DENIED, CheckpointState.EXPIRED, CheckpointState.WITHDRAWN):
+            await self._ended(caller, checkpoint, ending_of(checkpoint))
+
+    async def keep_house(self) -> int:
+        """End what has expired and ask the second groups; how many checkpoints are open. Called about once a second."""
+        store, now = self._parts.store.checkpoints, self._parts.clock.now()
+        for expired in await store.expire_checkpoints(now):
+            await self._ended(_requester(expired), expired, ending_of(expired))
+        await store.escalate_checkpoints(now)
+        return await store.count_open_checkpoints(now)
+
+    async def end_session(self, session_id: str) -> None:
+        """End the calls of a closed session that wait for people; an undo goes on, as it may in a closed session."""
+        states = (CheckpointState.OPEN, CheckpointState.APPROVED)
+        ending = Ending(CallStatus.DENIED, "withdrawn", "checkpoint_withdrawn", "The session was closed.")
+        for checkpoint in await self._parts.store.checkpoints.list_checkpoints(states, 10_000, session_id=session_id):
+            if checkpoint.kind is not CallKind.UNDO:
+                await self._ended(_requester(checkpoint), checkpoint, ending)
+
+    # -- waiting --
+
+    async def _settled(self, caller: Caller) -> CallResult | None:
+        """The call's outcome, or `None` when the caller's time is up."""
+        since = self._parts.clock.now()
+        with self._bells.hung(*caller.key) as bell:
+            while True:
+                bell.silence()
+                outcome = await self._look(caller, since)
+                if outcome is not None:
+                    return outcome
+                if self._core.draining:
+                    raise RequestError(RequestFault.DRAINING, _DRAINING)
+                if not await self._rung(caller, bell, since):
+                    return None
+
+    async def _rung(self, caller: Caller, bell: Bell, since: float) -> bool:
+        """Wait until there may be news; false when the caller's time is up. Tells who watches that it goes on."""
+        clock, watched = self._parts.clock, caller.on_event is not ignore_events
+        ref = None
+        quiet_until = clock.monotonic() + RECHECK_S
+        while True:
+            now = clock.monotonic()
+            if caller.until is not None and now >= caller.until - MARGIN_S:
+                return False
+            if now >= quiet_until:
+                return True
+            limits = [quiet_until - now, KEEPALIVE_S if watched else RECHECK_S]
+            if caller.until is not None:
+                limits.append(caller.until - MARGIN_S - now)
+            if await bell.heard(min(limits)):
+                return True
+            if watched:
+                ref = ref or await self._parts.store.checkpoints.checkpoint_of_call(*caller.key)
+                if ref is not None:
+                    caller.on_event(WaitingEvent(0, ref.checkpoint_id, ref.expires_at, since))
+
+    async def _look(self, caller: Caller, since: float = 0.0) -> CallResult | None:
+        """Look where the call stands and go on with it when people have decided; its outcome once there is one."""
+        store = self._parts.store
+        # In this order: the checkpoint is never newer than the call's own record.
+        checkpoint = await store.checkpoints.checkpoint_of_call(*caller.key)
+        record = await store.calls.find_call(*caller.key)
+        if record is None:
+            raise RequestError(RequestFault.CALL_NOT_FOUND, f"there is no call {caller.call_id}", field="call_id")
+        if record.state not in _UNSETTLED:
+            return self._stored(record)
+        if record.state is CallState.DISPATCHING or checkpoint is None:
+            return None
+        if checkpoint.state is CheckpointState.OPEN:
+            if since:
+                caller.on_event(WaitingEvent(0, checkpoint.checkpoint_id, checkpoint.expires_at, since))
+            return None
+        return await self._taken_up(caller, checkpoint)
+
+    def _stored(self, record: CallRecord) -> CallResult:
+        if record.result is None:
+            return CallResult(record.call_id, CallStatus.OUTCOME_UNKNOWN, is_error=True)
+        return self._parts.store.calls.decode_result(record.result)
+
+    # -- going on --
+
+    async def _taken_up(self, caller: Caller, checkpoint: Checkpoint) -> CallResult | None:
+        if checkpoint.state is CheckpointState.CONSUMED:
+            return None
+        in_time = checkpoint.expires_at > self._parts.clock.now()
+        if (checkpoint.state is CheckpointState.APPROVED and in_time) or goes_on_edited(checkpoint):
+            if self._core.draining:
+                return None
+            live = await self._parts.sessions.owned(caller.principal, caller.session_id)
+            resumed = await self._resumed(caller, self._run(caller, live, checkpoint))
+            return None if resumed.status is CallStatus.AWAITING_CHECKPOINT else resumed
+        return await self._ended(caller, checkpoint, ending_of(checkpoint))
+
+    async def _resumed(self, caller: Caller, run: CallRun) -> CallResult:
+        if caller.lends_deadline:
+            return await self._core.resume(run)
+        # Who only asks how it ended must not take it down by hanging up.
+        return await asyncio.shield(self._parts.tasks.start(self._core.resume(run)))
+
+    async def _ended(self, caller: Caller, checkpoint: Checkpoint, ending: Ending) -> CallResult | None:
+        """End a call that nobody approved; `None` when somebody else was faster."""
+        parts = self._parts
+        if ending.status is CallStatus.COMPLETED and not parts.recorder.healthy:
+            raise RequestError(RequestFault.AUDIT_UNAVAILABLE, "receipts cannot be written at the moment")
+        live = await parts.sessions.owned(caller.principal, caller.session_id)
+        run = self._run(caller, live, checkpoint)
+        result = self._answer(run, checkpoint, ending)
+        record = CallRecord(
+            session_id=run.session_id,
+            call_id=run.call_id,
+            request_digest=checkpoint.request_digest,
+            state=CallState(ending.status.value),
+            updated_at=parts.clock.now(),
+            status=ending.status,
+            result=parts.store.calls.encode_result(result),
+        )
+        if await parts.store.checkpoints.settle_waiting(record) is not record:
+            return None
+        return await self._core.concluded(run, result)
+
+    def _answer(self, run: CallRun, checkpoint: Checkpoint, ending: Ending) -> CallResult:
+        asked = checkpoint.decision
+        text = self._parts.results.redact(ending.message)
+        if ending.status is CallStatus.DENIED:
+            revision, profile = checkpoint.policy_revision, asked.profile if asked is not None else ""
+            result = run.refused(ending.code, text, revision=revision, profile=profile)
+        else:
+            run.decision = asked
+            result = run.answer(ending.status, text)
+        details = {**about(checkpoint), "outcome": ending.outcome}
+        return replace(result, checkpoint=checkpoint_ref(checkpoint), details={"checkpoint": details})
+
+    async def _abandoned(self, caller: Caller) -> CallResult | None:
+        """Withdraw the checkpoint when nobody holds the call open any more; the answer if that ended the call."""
+        store = self._parts.store.checkpoints
+        if caller.key in self._holding:
+            return None
+        try:
+            checkpoint = await store.checkpoint_of_call(*caller.key)
+            if checkpoint is None or checkpoint.mode is CheckpointMode.DETACH:
+                return None
+            now = self._parts.clock.now()
+            withdrawn = await store.withdraw_checkpoint(checkpoint.checkpoint_id, now, "whoever asked has gone")
+            return None if withdrawn is None else await self._ended(caller, withdrawn, ending_of(withdrawn))
+        except StateError as error:
+            # It stays open until it expires; approved in spite of that, it is used by nobody.
+            _log.warning("a checkpoint could not be withdrawn", extra={"problem": str(error)})
+            return None
+
+    def _run(self, caller: Caller, live: LiveSession, checkpoint: Checkpoint) -> CallRun:
+        """The run that goes on with the call of `checkpoint`, or ends it."""
+        clock = self._parts.clock
+        edited = goes_on_edited(checkpoint)
+        tool = self._tool(live, checkpoint)
+        started = clock.monotonic()
+        deadline_at = started + self._parts.settings.max_timeout_s
+        if caller.lends_deadline and caller.until is not None:
+            deadline_at = min(deadline_at, caller.until)
+        return CallRun(
+            principal=caller.principal,
+            live=live,
+            request=_request(checkpoint, edited=edited),
+            call_id=checkpoint.call_id,
+            tool=tool,
+            received_at=clock.now(),
+            started=started,
+            deadline_at=deadline_at,
+            decision_id=self._ids.next(),
+            kind=_kind(checkpoint, edited=edited),
+            on_event=caller.on_event,
+            checkpoint=checkpoint,
+            resuming=checkpoint,
+            undoes=checkpoint.operation_id,
+            digest_of_request=checkpoint.request_digest,
+        )
+
+    def _tool(self, live: LiveSession, checkpoint: Checkpoint) -> RegisteredTool | None:
+        registry = self._parts.registry
+        if checkpoint.kind is CallKind.APPLY:
+            return registry.find(RESOLVE_TOOL)
+        if checkpoint.kind is CallKind.UNDO:
+            return registry.find(checkpoint.tool)
+        return resolve_tool(registry, live.session, checkpoint.tool)
+
+
+def _kind(checkpoint: Checkpoint, *, edited: bool) -> CallKind:
+    if edited:
+        return CallKind.EDIT
+    # An apply goes on as the `resolve` call that asked for it.
+    return CallKind.CALL if checkpoint.kind is CallKind.APPLY else checkpoint.kind
+
+
+def _request(checkpoint: Checkpoint, *, edited: bool) -> CallRequest:
+    applies = checkpoint.kind is CallKind.APPLY
+    raw = checkpoint.resolve_input if applies else checkpoint.input
+    if edited and checkpoint.ending is not None:
+        raw = checkpoint.ending.edited_input
+    return CallRequest(
+        session_id=checkpoint.session_id,
+        call_id=checkpoint.call_id,
+        tool=RESOLVE_TOOL if applies else checkpoint.tool,
+        input=raw,
+        workdir="" if applies else checkpoint.workdir,
+        intent=checkpoint.intent,
+        labels=checkpoint.labels,
+        deliverable=checkpoint.deliverable,
+        checkpoint_mode=checkpoint.mode,
+    )
+
+
+def _requester(checkpoint: Checkpoint) -> Caller:
+    """Whoever asked, when it is not they who ask now: nothing is run in their name like this, only ended."""
+    principal = Principal(checkpoint.requester, checkpoint.requester_kind, frozenset())
+    return Caller(principal, checkpoint.session_id, checkpoint.call_id)
