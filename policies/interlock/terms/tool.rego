@@ -29,6 +29,9 @@ owned if input.tool.metadata.permission_class in data.interlock.settings.generic
 # What is asked for has been asked, or is asked by the gateway itself: applying a preview, undoing an operation.
 resuming if input.call.kind in {"apply", "undo"}
 
+# The gateway takes an operation back, with what its provider recorded when it was done (UNDO-5).
+undoing if input.call.kind == "undo"
+
 applying if {
 	input.call.phase == "apply"
 	input.call.kind == "apply"

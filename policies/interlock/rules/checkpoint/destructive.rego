@@ -2,7 +2,9 @@ package interlock.rules
 
 # METADATA
 # title: Destruction without a way back
-# description: A destructive call that can be neither previewed nor undone needs a person.
+# description: |
+#   A destructive call that can be neither previewed nor undone needs a person. What undoes an operation is left to the
+#   rule about that.
 # custom:
 #   requirements: [CHK-1, POL-3]
 change_findings contains {
@@ -15,4 +17,5 @@ change_findings contains {
 	not owned
 	not previewable
 	not reversible
+	not undoing
 }

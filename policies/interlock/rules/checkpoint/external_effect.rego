@@ -22,4 +22,5 @@ change_findings contains {
 external_effect_previewed if {
 	previewable
 	input.call.phase == "call"
+	not undoing
 }

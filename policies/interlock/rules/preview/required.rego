@@ -2,7 +2,9 @@ package interlock.rules
 
 # METADATA
 # title: Preview first
-# description: A call that can be previewed and is not read-only is previewed before it is applied.
+# description: |
+#   A call that can be previewed and is not read-only is previewed before it is applied. An undo is not: its input is
+#   what the journal holds, and nobody has to look at it again.
 # custom:
 #   requirements: [PREV-1]
 change_findings contains {
@@ -13,4 +15,5 @@ change_findings contains {
 } if {
 	previewable
 	not applying
+	not undoing
 }
