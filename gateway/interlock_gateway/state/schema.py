@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0003"
+HEAD = "0004"
 
 metadata = MetaData(
     naming_convention={
@@ -193,6 +193,52 @@ replicas = Table(
     Column("incarnation", Text, nullable=False),
     Column("renewed_at", Double, nullable=False),
     Column("expires_at", Double, nullable=False),
+)
+
+# Links to answer a checkpoint with; of their tokens only hashes are kept.
+answer_links = Table(
+    "answer_links",
+    metadata,
+    Column("token_sha256", Text, primary_key=True),
+    Column("checkpoint_id", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("approver", Text, nullable=False),
+    Column("decision", Text, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("used_at", Double),
+    Index(None, "expires_at"),
+)
+
+# Signed answers that came in, so that none counts twice.
+seen_answers = Table(
+    "seen_answers",
+    metadata,
+    Column("key_sha256", Text, primary_key=True),
+    Column("expires_at", Double, nullable=False),
+    Index(None, "expires_at"),
+)
+
+# What is posted to webhooks, so that one of several replicas posts it, and another one if that dies.
+webhook_deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("channel", Text, primary_key=True),
+    Column("checkpoint_id", Text, primary_key=True),
+    Column("event", Text, primary_key=True),
+    Column("claimed_until", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("delivered_at", Double),
+    Index(None, "expires_at"),
+)
+
+# Who watches at which replica, for the others to know; what a dead replica left counts for nothing.
+approver_watches = Table(
+    "approver_watches",
+    metadata,
+    Column("watch_id", Text, primary_key=True),
+    Column("replica_id", Text, nullable=False),
+    Column("approver", Text, nullable=False),
+    Column("groups", LargeBinary, nullable=False),
 )
 
 # Written to find out whether writing works again.

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from sqlalchemy import bindparam
 
+from interlock_gateway.state.approval_store import StoredApprovals
 from interlock_gateway.state.batch import read_each, write_each, write_together
 from interlock_gateway.state.call_store import Calls
 from interlock_gateway.state.changes import LocalChanges
@@ -22,6 +23,7 @@ from interlock_gateway.state.pin_store import Pins
 from interlock_gateway.state.schema import probes
 from interlock_gateway.state.session_store import Sessions
 from interlock_gateway.state.transaction import Link, Statement
+from interlock_gateway.state.watch_store import StoredWatches
 
 # How long a start waits for another one that is migrating the same database.
 _MIGRATION_WAIT_S = 30.0
@@ -52,6 +54,8 @@ class SqlStateStore:
         self.checkpoints = Checkpoints(reader, writer, replica_id)
         self.handlers = StandingHandlers(reader, writer)
         self.pins = Pins(reader, writer)
+        self.approvals = StoredApprovals(reader, writer)
+        self.watches = StoredWatches(reader, writer, replica_id)
 
     @classmethod
     async def open(

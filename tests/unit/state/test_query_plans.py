@@ -7,6 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from interlock_gateway.state import (
+    approval_store,
     call_store,
     checkpoint_statements,
     handler_store,
@@ -28,6 +29,7 @@ MODULES: list[ModuleType] = [
     checkpoint_statements,
     waiting_calls,
     handler_store,
+    approval_store,
     store,
 ]
 STATEMENTS = {
