@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements-dev.lock"
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
+SOURCES = (ROOT / "gateway", ROOT / "sdk")
 DISTRIBUTIONS = ("-e", str(ROOT / "sdk"), "-e", str(ROOT))
 
 UV_NAMES_OF_PIP_SETTINGS = {
@@ -46,6 +47,7 @@ def main() -> int:
             install_with_pip()
         except subprocess.CalledProcessError as failure:
             return failure.returncode
+    compile_sources()
     return 0
 
 
@@ -68,7 +70,7 @@ def install_with_uv() -> None:
         run(PYTHON, "-m", "pip", "install", "-q", "--require-hashes", "--no-deps", "-r", locked_uv)
     environment = pip_settings() | dict(os.environ)
     uv = (VENV / "bin" / "uv", "pip")
-    target = ("-q", "--python", PYTHON)
+    target = ("-q", "--python", PYTHON, "--compile-bytecode")
     run(*uv, "sync", *target, "--require-hashes", LOCK, env=environment)
     run(*uv, "install", *target, "--no-deps", "--no-build-isolation", *DISTRIBUTIONS, env=environment)
 
@@ -78,6 +80,16 @@ def install_with_pip() -> None:
     pip = (PYTHON, "-m", "pip", "install", "-q")
     run(*pip, "--require-hashes", "-r", LOCK)
     run(*pip, "--no-deps", "--no-build-isolation", *DISTRIBUTIONS)
+
+
+def compile_sources() -> None:
+    """Compile our own sources, as the installers do with all others: a start takes less than half the time then.
+
+    A source that is edited is compiled again when it is imported. One that does not compile says so there too.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [str(PYTHON), "-m", "compileall", "-q", *map(str, SOURCES)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
 
 def locked_requirement(name: str) -> str:
