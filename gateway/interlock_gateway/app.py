@@ -222,6 +222,7 @@ def _settings(config: Config, replica: str) -> PipelineSettings:
         max_calls_in_flight=limits.max_calls_in_flight,
         max_waiting_calls=limits.max_waiting_calls,
         checkpoint_expires_s=config.approvals.default_expires_s,
+        checkpoint_quorum=config.approvals.default_quorum,
         max_batch_parallel=limits.max_batch_parallel,
     )
 

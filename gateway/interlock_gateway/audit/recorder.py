@@ -3,9 +3,11 @@
 from functools import partial
 
 from interlock_gateway.audit.log import AuditLog
-from interlock_gateway.audit.receipt import ReceiptFacts, ReceiptKind, build_receipt
+from interlock_gateway.audit.receipt import Approval, ReceiptFacts, ReceiptKind, build_receipt
 from interlock_gateway.core.call import CallResult, CallStatus
+from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.decision import Verdict
+from interlock_gateway.pipeline.approval import outcome_of
 from interlock_gateway.pipeline.run import CallRun
 
 
@@ -76,8 +78,19 @@ class AuditRecorder:
             durations=_durations(run),
             pending_id=_pending_id(run, result),
             undoes=run.undoes,
+            approval=_approval(run.checkpoint) if run.checkpoint is not None else None,
             replica=self._replica,
         )
+
+
+def _approval(checkpoint: Checkpoint) -> Approval:
+    said = checkpoint.ending or (checkpoint.answers[-1] if checkpoint.answers else None)
+    return Approval(
+        checkpoint_id=checkpoint.checkpoint_id,
+        outcome=outcome_of(checkpoint),
+        approvers=tuple(answer.approver for answer in checkpoint.answers),
+        reason=said.reason if said is not None else checkpoint.closed_reason,
+    )
 
 
 def _durations(run: CallRun) -> dict[str, float]:

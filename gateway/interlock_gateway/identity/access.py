@@ -19,6 +19,8 @@ ACCESS: dict[str, frozenset[Role]] = {
             "CallTool",
             "StreamTool",
             "CallBatch",
+            "GetCall",
+            "WaitCall",
             "Resolve",
             "ListPending",
             "Rollback",

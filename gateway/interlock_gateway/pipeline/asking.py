@@ -59,7 +59,7 @@ class Asking:
 
     async def _asked(self, run: CallRun, instead_of: str, editor: CheckpointAnswer | None) -> CallResult:
         asked = run.obligations
-        approved = editor is not None and (asked.quorum or 1) <= 1 and _is_among(editor, asked.approvers)
+        approved = editor is not None and self._quorum(run) <= 1 and _is_among(editor, asked.approvers)
         if not approved and not await self._parts.approvers.can_ask(
             run.principal.id, asked.approvers, asked.escalate_to
         ):
@@ -77,6 +77,9 @@ class Asking:
         run.checkpoint = checkpoint
         run.live.facts.checkpoints["opened"] += 1
         return awaiting(run, checkpoint)
+
+    def _quorum(self, run: CallRun) -> int:
+        return run.obligations.quorum or self._parts.settings.checkpoint_quorum
 
     async def known(self, run: CallRun, record: CallRecord) -> CallResult:
         """The answer to a call whose id was used before, which may still wait for a person (PIPE-10)."""
@@ -127,7 +130,7 @@ class Asking:
             rendered_call=rendered,
             preview=preview,
             approvers=asked.approvers,
-            quorum=asked.quorum or 1,
+            quorum=self._quorum(run),
             escalate_to=asked.escalate_to if asked.escalate_after_s is not None else (),
             escalate_at=now + asked.escalate_after_s if asked.escalate_after_s and asked.escalate_to else None,
             updated_at=now,

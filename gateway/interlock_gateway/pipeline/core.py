@@ -134,6 +134,15 @@ class CallPipeline:
             return await self._answered(principal, request, result, run.started, ignore_events)
         return result
 
+    async def close_session(
+        self, principal: Principal, session_id: str
+    ) -> tuple[LiveSession, tuple[PendingAction, ...]]:
+        """Close a session: its pending actions are discarded, and the calls in it that wait for people end."""
+        live, discarded = await self._parts.sessions.close(principal, session_id)
+        self._parts.observer.pending_changed(-len(discarded))
+        await self.held.end_session(session_id)
+        return live, discarded
+
     @property
     def unsettled(self) -> Settling:
         """What became of pending actions and could not be written yet."""

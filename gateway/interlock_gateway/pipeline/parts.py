@@ -118,6 +118,7 @@ class PipelineSettings:
     max_calls_in_flight: int
     max_waiting_calls: int
     checkpoint_expires_s: float
+    checkpoint_quorum: int
     max_batch_parallel: int
 
 

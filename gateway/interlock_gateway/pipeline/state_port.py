@@ -108,6 +108,10 @@ class Journal(Protocol):
         """At most `limit` operations of the session in `states` (or any), newest first, in front of a sequence."""
         ...
 
+    async def operation_of_call(self, session_id: str, call_id: str) -> Operation | None:
+        """The operation that the call was, or `None` when it changed nothing."""
+        ...
+
     async def get_operation(self, operation_id: str) -> Operation | None:
         """The operation."""
         ...

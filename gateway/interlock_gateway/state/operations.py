@@ -97,6 +97,12 @@ _UNKNOWN_OF_CALL = Statement(
     )
 )
 _GET = Statement(select(*_COLUMNS).where(operations.c.operation_id == bindparam("id")))
+_OF_CALL = Statement(
+    select(*_COLUMNS)
+    .where(operations.c.session_id == bindparam("session"), operations.c.call_id == bindparam("call"))
+    .order_by(operations.c.sequence.desc())
+    .limit(1)
+)
 _LAST_SEQUENCE = 2**63 - 1
 _LIST = Statement(
     select(*_COLUMNS)
@@ -121,6 +127,12 @@ def get_operation(link: Link, operation_id: str) -> Operation | None:
     return None if row is None else _operation(row)
 
 
+def operation_of_call(link: Link, session_id: str, call_id: str) -> Operation | None:
+    """The operation that the call was, or `None` when it changed nothing."""
+    row = link.row(_OF_CALL, session=session_id, call=call_id)
+    return None if row is None else _operation(row)
+
+
 def list_operations(link: Link, session_id: str, limit: int, after_sequence: int) -> tuple[Operation, ...]:
     """At most `limit` of the session's operations, oldest first, from behind `after_sequence`."""
     return tuple(map(_operation, link.rows(_LIST, session=session_id, after=after_sequence, limit=limit)))
@@ -140,6 +152,7 @@ def write_intent(link: Link, operation: Operation, replica_id: str) -> Operation
 
     A compensation claims what it undoes with it. Raises `UnknownTransitionError` when that is not to be undone now.
     """
+    link.must_stand()
     row = link.row(
         _INTEND,
         operation_id=operation.operation_id,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from google.protobuf.duration_pb2 import Duration
 from interlock.v1 import call_pb2, checkpoint_pb2, deliverable_pb2, gateway_service_pb2, pending_pb2
 
 from interlock_gateway.core.call import CallRequest, CheckpointMode
@@ -11,6 +12,7 @@ from interlock_gateway.core.rollback import RollbackRequest
 from interlock_gateway.core.session import Session
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import BatchRequest
+from interlock_gateway.pipeline.held import MARGIN_S
 
 MAX_LABELS = 32
 MAX_LABEL_KEY = 63
@@ -89,6 +91,17 @@ def labels(given: "call_pb2.ToolCall.LabelsEntry | object", field: str) -> JsonO
                 field=field,
             )
     return found
+
+
+def shorter(wanted: Duration | None, deadline_s: float | None) -> float | None:
+    """How long a caller waits, in seconds, who wants to wait so long and has that deadline. Raises `RequestError`."""
+    if wanted is None:
+        return deadline_s
+    seconds = wanted.seconds + wanted.nanos / 1e9
+    if seconds < 0:
+        raise RequestError(RequestFault.INVALID_FIELD, "timeout is negative", field="timeout")
+    # `wanted` is how long to wait, the deadline when the answer must be there.
+    return seconds + MARGIN_S if deadline_s is None else min(seconds + MARGIN_S, deadline_s)
 
 
 def resolve_input(request: gateway_service_pb2.ResolveRequest) -> JsonObject:

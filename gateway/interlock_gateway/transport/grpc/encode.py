@@ -22,7 +22,15 @@ from interlock.v1 import (
 )
 
 from interlock_gateway.core import content as core_content
-from interlock_gateway.core.call import CallResult, CallStatus, CheckpointRef, PendingRef, ReflectionForm
+from interlock_gateway.core.call import (
+    CallKind,
+    CallResult,
+    CallState,
+    CallStatus,
+    CheckpointRef,
+    PendingRef,
+    ReflectionForm,
+)
 from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations, Verdict
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.operation import UndoInfo
@@ -30,6 +38,7 @@ from interlock_gateway.core.outcome import OutputEvent, Preview, ProgressEvent, 
 from interlock_gateway.core.pending import PendingAction, PendingOrigin, PendingState
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import Classification, Effect, PinState, ToolDefinition, TruncationStrategy, UndoMethod
+from interlock_gateway.pipeline.call_records import KnownCall
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.sessions.live import LiveSession
 
@@ -37,6 +46,8 @@ from interlock_gateway.sessions.live import LiveSession
 STATUS: dict[CallStatus, Any] = {
     status: call_pb2.CallStatus.Value(f"CALL_STATUS_{status.name}") for status in CallStatus
 }
+CALL_STATE: dict[CallState, Any] = {state: call_pb2.CallState.Value(f"CALL_STATE_{state.name}") for state in CallState}
+CALL_KIND: dict[CallKind, Any] = {kind: call_pb2.CallKind.Value(f"CALL_KIND_{kind.name}") for kind in CallKind}
 VERDICT: dict[Verdict, Any] = {verdict: decision_pb2.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict}
 EFFECT: dict[Effect, Any] = {effect: decision_pb2.Effect.Value(f"EFFECT_{effect.name}") for effect in Effect}
 PENDING_STATE: dict[PendingState, Any] = {
@@ -242,6 +253,21 @@ def call_result(result: CallResult) -> call_pb2.CallResult:
     return message
 
 
+def call_record(known: KnownCall) -> call_pb2.CallRecord:
+    """Where a call stands."""
+    return call_pb2.CallRecord(
+        session_id=known.session_id,
+        call_id=known.call_id,
+        tool=known.tool,
+        kind=CALL_KIND[known.kind],
+        state=CALL_STATE[known.state],
+        settled=known.settled,
+        result=call_result(known.result) if known.result is not None else None,
+        received_at=timestamp(known.received_at),
+        finished_at=timestamp(known.finished_at),
+    )
+
+
 def checkpoint_ref(ref: CheckpointRef) -> checkpoint_pb2.CheckpointRef:
     """The checkpoint that holds a call, as its answer names it."""
     return checkpoint_pb2.CheckpointRef(checkpoint_id=ref.checkpoint_id, expires_at=timestamp(ref.expires_at))
@@ -294,10 +320,10 @@ def session(live: LiveSession, owner: principal_pb2.Principal) -> session_pb2.Se
         state=session_pb2.SESSION_STATE_OPEN if record.is_open else session_pb2.SESSION_STATE_CLOSED,
         opened_at=timestamp(record.opened_at),
         closed_at=timestamp(record.closed_at),
-        calls=live.facts.calls,
-        destructive_calls=live.facts.destructive_calls,
+        calls=live.whole.calls,
+        destructive_calls=live.whole.destructive_calls,
         pending_actions=live.pending_count,
-        taints=sorted(live.facts.taints),
+        taints=sorted(live.whole.taints),
     )
 
 

@@ -15,6 +15,7 @@ from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import run_batch
+from interlock_gateway.pipeline.call_records import CallRecords
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
@@ -36,6 +37,7 @@ class GatewayRpcs:
     def __init__(self, parts: Parts, pipeline: CallPipeline) -> None:
         self._parts = parts
         self._pipeline = pipeline
+        self._calls = CallRecords(parts, pipeline)
 
     def rpcs(self) -> dict[str, Rpc]:
         """The served RPCs by name."""
@@ -47,6 +49,8 @@ class GatewayRpcs:
             "CallTool": Rpc(pb.CallToolRequest, pb.CallToolResponse, unary=self.call_tool),
             "StreamTool": Rpc(pb.StreamToolRequest, pb.StreamToolResponse, stream=self.stream_tool),
             "CallBatch": Rpc(pb.CallBatchRequest, pb.CallBatchResponse, stream=self.call_batch),
+            "GetCall": Rpc(pb.GetCallRequest, pb.GetCallResponse, unary=self.get_call),
+            "WaitCall": Rpc(pb.WaitCallRequest, pb.WaitCallResponse, unary=self.wait_call),
             "Resolve": Rpc(pb.ResolveRequest, pb.ResolveResponse, unary=self.resolve),
             "ListPending": Rpc(pb.ListPendingRequest, pb.ListPendingResponse, unary=self.list_pending),
             **JournalRpcs(self._parts, self._pipeline).rpcs(),
@@ -60,8 +64,7 @@ class GatewayRpcs:
 
     async def close_session(self, caller: Caller, request: pb.CloseSessionRequest) -> pb.CloseSessionResponse:
         """Close a session; its pending actions are discarded."""
-        live, discarded = await self._parts.sessions.close(caller.principal, request.session_id)
-        self._parts.observer.pending_changed(-len(discarded))
+        live, discarded = await self._pipeline.close_session(caller.principal, request.session_id)
         session = encode.session(live, encode.principal(caller.principal))
         return pb.CloseSessionResponse(session=session, discarded_pending_actions=len(discarded))
 
@@ -108,6 +111,17 @@ class GatewayRpcs:
                     yield pb.CallBatchResponse(index=answer.index, result=encode.call_result(answer.outcome))
                 else:
                     yield pb.CallBatchResponse(index=answer.index, error=inside_a_stream(answer.outcome))
+
+    async def get_call(self, caller: Caller, request: pb.GetCallRequest) -> pb.GetCallResponse:
+        """Where a call stands."""
+        known = await self._calls.get(caller.principal, request.session_id, request.call_id)
+        return pb.GetCallResponse(call=encode.call_record(known))
+
+    async def wait_call(self, caller: Caller, request: pb.WaitCallRequest) -> pb.WaitCallResponse:
+        """Where a call stands once it is settled, or when the time is up."""
+        timeout_s = decode.shorter(request.timeout if request.HasField("timeout") else None, caller.deadline_s)
+        known = await self._calls.wait(caller.principal, request.session_id, request.call_id, timeout_s)
+        return pb.WaitCallResponse(call=encode.call_record(known))
 
     async def resolve(self, caller: Caller, request: pb.ResolveRequest) -> pb.ResolveResponse:
         """Apply or discard the top pending action: the `resolve` tool under its own name."""
