@@ -5,6 +5,7 @@ from interlock_gateway.pipeline.checkpoint_port import CheckpointStore
 from interlock_gateway.pipeline.state_port import (
     CallStore,
     ChangeFeed,
+    Crossing,
     HandlerStore,
     Journal,
     PendingStore,
@@ -33,6 +34,7 @@ __all__ = [
     "ChangeFeed",
     "CheckpointStore",
     "Consent",
+    "Crossing",
     "HandlerStore",
     "Journal",
     "OpenedCheckpoint",

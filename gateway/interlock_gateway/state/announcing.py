@@ -8,6 +8,7 @@ from interlock_gateway.core.change import EVERYTHING, Change, Topic
 CHANNEL = "interlock_changes"
 # PostgreSQL takes payloads of less than 8,000 bytes.
 MAX_PAYLOAD = 7_900
+_TOPICS = frozenset(topic.value for topic in Topic)
 
 
 def payloads_of(origin: str, changes: Sequence[Change]) -> Iterator[str]:
@@ -37,7 +38,7 @@ def changes_in(payload: str, *, told_by: str) -> tuple[Change, ...]:
         document = json.loads(payload)
         if document["from"] == told_by:
             return ()
-        known = [parts for parts in document["changes"] if parts[0] in Topic]
+        known = [parts for parts in document["changes"] if parts[0] in _TOPICS]
         return tuple(Change(Topic(topic), session_id, key) for topic, session_id, key in known)
     except (ValueError, KeyError, TypeError, IndexError):
         return (EVERYTHING,)

@@ -1,4 +1,4 @@
-"""Who is told of changes: listeners in this process, called on the event loop after a commit (STATE-1)."""
+"""Who is told of changes: listeners in this process, called on the event loop (STATE-1)."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,18 +10,38 @@ class LocalChanges:
 
     def __init__(self) -> None:
         self._listeners: dict[object, Listener] = {}
+        self._listeners_elsewhere: dict[object, Listener] = {}
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` with every change from now on, until the returned function is called."""
-        ticket = object()
-        self._listeners[ticket] = listener
-        return lambda: self._forget(ticket)
+        return _kept(self._listeners, listener)
+
+    def subscribe_elsewhere(self, listener: Listener) -> Callable[[], None]:
+        """The same, with what other replicas have changed alone."""
+        return _kept(self._listeners_elsewhere, listener)
 
     def publish(self, changes: Iterable[Change]) -> None:
-        """Tell everybody; called on the event loop, after the commit."""
+        """Tell of this replica's own changes; called on the event loop, after the commit."""
         for change in dict.fromkeys(changes):
-            for listener in tuple(self._listeners.values()):
-                listener(change)
+            _tell(self._listeners, change)
 
-    def _forget(self, ticket: object) -> None:
-        self._listeners.pop(ticket, None)
+    def publish_elsewhere(self, changes: Iterable[Change]) -> None:
+        """Tell of what other replicas have changed, or may have."""
+        for change in dict.fromkeys(changes):
+            _tell(self._listeners_elsewhere, change)
+            _tell(self._listeners, change)
+
+
+def _kept(listeners: dict[object, Listener], listener: Listener) -> Callable[[], None]:
+    ticket = object()
+    listeners[ticket] = listener
+
+    def forget() -> None:
+        listeners.pop(ticket, None)
+
+    return forget
+
+
+def _tell(listeners: dict[object, Listener], change: Change) -> None:
+    for listener in tuple(listeners.values()):
+        listener(change)

@@ -3,7 +3,7 @@
 `sqlite.py` and `postgresql.py` say what is so for the one and for the other; no other file names a dialect.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -12,6 +12,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import ArgumentError
 
 from interlock_gateway.core.change import Change
+from interlock_gateway.state.standing import Standing
 
 T = TypeVar("T")
 
@@ -47,7 +48,8 @@ class Database:
 
     `writers` and `readers` are how many connections there are for each. With `together`, one transaction holds what
     many callers write. `is_lost` says of a connection of the driver's whether it is known to be gone. `shown` says for
-    people where the database is, without secrets.
+    people where the database is, without secrets. Where other replicas may be, `connect` opens a connection for the
+    event loop, and what dispatches must hold the lease of `standing`.
     """
 
     engine: Engine
@@ -65,17 +67,15 @@ class Database:
     together: bool = True
     tell: Tell = tell_nobody
     is_lost: Callable[[Any], bool] = never_lost
-
-    @property
-    def shared(self) -> bool:
-        """Whether other replicas may be on it."""
-        return self.tell is not tell_nobody
+    connect: Callable[[], Awaitable[Any]] | None = None
+    standing: Standing | None = None
 
 
-def open_database(url: str, *, busy_timeout_s: float, origin: str = "") -> Database:
+def open_database(url: str, *, busy_timeout_s: float, origin: str = "", standing: Standing | None = None) -> Database:
     """The database at `url` (`sqlite:///PATH` or `postgresql://...`); connects to nothing yet.
 
-    `busy_timeout_s` is how long a writer waits for another one; `origin` is who tells of changes. Raises `ValueError`
+    `busy_timeout_s` is how long a writer waits for another one; `origin` is who tells of changes, and `standing` the
+    lease of a replica that shares the database. Raises `ValueError`
     for a URL of another kind, in words without its password.
     """
     try:
@@ -91,5 +91,5 @@ def open_database(url: str, *, busy_timeout_s: float, origin: str = "") -> Datab
             # Loading it takes 20 MiB, which a gateway on SQLite has no use for.
             from interlock_gateway.state.postgresql import open_postgresql  # noqa: PLC0415 - as said above
 
-            return open_postgresql(parsed, busy_timeout_s=busy_timeout_s, origin=origin)
+            return open_postgresql(parsed, busy_timeout_s=busy_timeout_s, origin=origin, standing=standing)
     raise ValueError("state must be kept in a file or on a server: sqlite:///PATH, or postgresql://HOST/NAME")

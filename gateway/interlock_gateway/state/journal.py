@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from functools import partial
 
+from sqlalchemy import select
+
 from interlock_gateway.core.call import CallResult, CallState, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.operation import Operation, OperationState
@@ -15,14 +17,24 @@ from interlock_gateway.state.operations import (
     get_operation,
     list_operations,
     newest_operations,
+    operation_of_call,
     settle_operation,
 )
 from interlock_gateway.state.pending_store import abandon_pending
-from interlock_gateway.state.transaction import Link
+from interlock_gateway.state.schema import IS_APPLYING, IS_INTENDED, operations, pending_actions, replicas
+from interlock_gateway.state.transaction import Link, Statement
 
 OUTCOME_UNKNOWN = (
     "The gateway stopped while this call was running. "
     "Whether it took effect is not known; it is not run again by itself."
+)
+
+_REGISTERED = select(replicas.c.replica_id)
+_UNREGISTERED = Statement(
+    select(operations.c.replica_id).distinct().where(IS_INTENDED, operations.c.replica_id.not_in(_REGISTERED))
+)
+_UNREGISTERED_APPLYING = Statement(
+    select(pending_actions.c.replica_id).distinct().where(IS_APPLYING, pending_actions.c.replica_id.not_in(_REGISTERED))
 )
 
 
@@ -52,6 +64,10 @@ class StoredJournal:
         )
         return await self._reader.submit(work)
 
+    async def operation_of_call(self, session_id: str, call_id: str) -> Operation | None:
+        """The operation that the call was, or `None` when it changed nothing."""
+        return await self._reader.submit(partial(operation_of_call, session_id=session_id, call_id=call_id))
+
     async def get_operation(self, operation_id: str) -> Operation | None:
         """The operation."""
         return await self._reader.submit(partial(get_operation, operation_id=operation_id))
@@ -68,6 +84,27 @@ class StoredJournal:
     async def recover(self, now: float) -> RecoveryReport:
         """At start: what this replica left unfinished becomes unknown, and is never run again by itself."""
         return await self._writer.submit(partial(_recover, replica_id=self._replica_id, now=now))
+
+    async def abandon_orphans(self, now: float) -> RecoveryReport:
+        """What replicas left unfinished that are not registered any more becomes unknown, once, whoever asks first.
+
+        For a database that replicas register on.
+        """
+        if not await self._reader.submit(_orphaned):
+            return RecoveryReport()
+        return await self._writer.submit(partial(_recover_orphans, now=now))
+
+
+def _orphaned(link: Link) -> list[str]:
+    return [row[0] for statement in (_UNREGISTERED, _UNREGISTERED_APPLYING) for row in link.rows(statement)]
+
+
+def _recover_orphans(link: Link, now: float) -> RecoveryReport:
+    reports = [_recover(link, replica_id, now) for replica_id in dict.fromkeys(_orphaned(link))]
+    return RecoveryReport(
+        tuple(operation for report in reports for operation in report.operations),
+        tuple(action for report in reports for action in report.pending),
+    )
 
 
 def _recover(link: Link, replica_id: str, now: float) -> RecoveryReport:

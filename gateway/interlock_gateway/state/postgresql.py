@@ -7,14 +7,16 @@ come together share one write, and transactions that held the rows of many calle
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from sqlalchemy import URL, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.pool import NullPool
 
 from interlock_gateway.core.change import Change
 from interlock_gateway.state.announcing import CHANNEL, payloads_of
 from interlock_gateway.state.database import Database, InsertInto, Tell
+from interlock_gateway.state.presence import Connect
 from interlock_gateway.state.schema import metadata
+from interlock_gateway.state.standing import Standing
 
 try:
     import psycopg
@@ -36,7 +38,7 @@ for _table in metadata.tables.values():
         _index.dialect_options["postgresql"]["where"] = _index.dialect_options["sqlite"]["where"]
 
 
-def open_postgresql(url: URL, *, busy_timeout_s: float, origin: str) -> Database:
+def open_postgresql(url: URL, *, busy_timeout_s: float, origin: str, standing: Standing | None) -> Database:
     """The database that `url` names; what its query holds (`sslmode`, `sslrootcert`, ...) goes to the driver as is."""
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
@@ -65,7 +67,19 @@ def open_postgresql(url: URL, *, busy_timeout_s: float, origin: str) -> Database
         together=False,
         tell=_teller(origin),
         is_lost=lambda connection: bool(connection.closed),
+        connect=_connector(engine, url),
+        standing=standing,
     )
+
+
+def _connector(engine: Engine, url: URL) -> Connect:
+    places, names = engine.dialect.create_connect_args(url)
+    arguments = {**connect_arguments(url), **names}
+
+    async def connect() -> "psycopg.AsyncConnection[tuple[object, ...]]":
+        return await psycopg.AsyncConnection.connect(*places, autocommit=True, **arguments)
+
+    return connect
 
 
 def connect_arguments(url: URL) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def _save_facts(link: Link, facts: Mapping[str, bytes], replica_id: str) -> None
 
 
 def _load_facts(link: Link, session_id: str, replica_id: str) -> SessionDocuments:
-    rows = dict(link.rows(_LOAD_FACTS, id=session_id))
+    rows: dict[str, bytes] = dict(link.rows(_LOAD_FACTS, id=session_id))
     own = rows.pop(replica_id, None)
     return SessionDocuments(own, tuple(rows.values()))
 

@@ -11,8 +11,10 @@ from sqlalchemy import Delete, Insert, Select, Update
 from sqlalchemy.exc import DBAPIError
 
 from interlock_gateway.core.change import Change, Topic
-from interlock_gateway.pipeline.ports import StateConflictError
+from interlock_gateway.pipeline.ports import StateConflictError, StateUnavailableError
 from interlock_gateway.state.database import Database, InsertInto
+from interlock_gateway.state.replica_statements import STANDS
+from interlock_gateway.state.standing import LOST
 
 Row: TypeAlias = tuple[Any, ...]
 Sql: TypeAlias = Select[*tuple[Any, ...]] | Insert | Update | Delete
@@ -108,6 +110,17 @@ class Link:
         """What was committed and not told yet."""
         taken, self._announced = self._announced, []
         return taken
+
+    def must_stand(self) -> None:
+        """Raise `StateUnavailableError` unless the replica holds its lease, now and until the transaction ends."""
+        standing = self._database.standing
+        if standing is None or standing.unbounded:
+            return
+        if standing.holds:
+            self._run(self._cursor.execute, STANDS, (standing.replica_id, standing.incarnation))
+            if self._cursor.fetchone() is not None:
+                return
+        raise StateUnavailableError(LOST)
 
     def begin(self) -> None:
         """Begin a transaction that writes. Raises `LinkLostError` when the connection is not there any more."""
