@@ -25,6 +25,8 @@ COMMANDS = {
     "batch": LazyCommand("batch", "Call several tools in one request.", _AGENT),
     "resolve": LazyCommand("resolve", "Apply or discard what was previewed.", _AGENT),
     "pending": LazyCommand("pending", "List what waits to be resolved.", _AGENT),
+    "operations": LazyCommand("operations", "List what a session did, or settle what is unknown of it.", _AGENT),
+    "rollback": LazyCommand("rollback", "Undo what a session did, newest first.", _AGENT),
     "artifact": LazyCommand("artifact", "Read, search and describe stored results.", _AGENT),
     "checkpoints": LazyCommand("checkpoints", "Look at calls that wait for a person; answer them.", _APPROVER),
     "status": LazyCommand("status", "Show how the gateway is doing.", _OPERATOR),

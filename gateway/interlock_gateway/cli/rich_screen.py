@@ -38,6 +38,12 @@ def renderables(blocks: Sequence[Block]) -> list[RichText | RichTable]:
     return parts
 
 
+def render_line(text: str, style: str, console: Console | None = None) -> None:
+    """Print one text in a style."""
+    console = console or Console(highlight=False, markup=False, emoji=False)
+    console.print(RichText(visible(text), style=style), soft_wrap=True)
+
+
 def _table(block: Table) -> RichTable:
     made = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for name in block.columns:

@@ -102,9 +102,16 @@ class Screen:
             return
         typer.echo("\n\n".join(_plain(block) for block in blocks))
 
-    def line(self, document: Any, text: str) -> None:
-        """Show one event of a stream: a line of JSON, or a line of text."""
-        typer.echo(to_json(document, indent=None) if self.is_json else visible(text))
+    def line(self, document: Any, text: str, style: str = "") -> None:
+        """Show one event of a stream: a line of JSON, or a text, in `style` when it is a terminal that shows it."""
+        if self.is_json:
+            typer.echo(to_json(document, indent=None))
+        elif style and self._fancy:
+            from interlock_gateway.cli.rich_screen import render_line  # noqa: PLC0415 -- slow to load, as above
+
+            render_line(text, style)
+        else:
+            typer.echo(visible(text))
 
     def hint(self, text: str) -> None:
         """Say what to do next; only to people."""
