@@ -1,5 +1,8 @@
 """Each thing that the checker finds, with the file and line where it stands (LIFE-1, ENG-5)."""
 
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -220,3 +223,10 @@ def test_policies_that_crash_the_process_that_looks_at_them_are_an_error_and_not
 
 def test_the_shipped_policies_are_safe_to_load() -> None:
     refuse_unsafe(read_bundle())
+
+
+def test_policies_that_nobody_is_left_to_wait_for_are_looked_at_no_longer_than_allowed() -> None:
+    command = [sys.executable, "-I", "-m", "interlock_gateway.policy.inspection", "check", "0.1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        # It waits for its input, which stays open: as good as policies that never end.
+        assert process.wait(30) == -signal.SIGALRM
