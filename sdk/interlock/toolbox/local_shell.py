@@ -46,7 +46,7 @@ class LocalShell:
         started = time.monotonic()
         output = _Output(on_output)
         try:
-            process = await self._start(bash, command, cwd, output.writing)
+            process = await self._started(bash, command, cwd, output.writing)
             try:
                 timed_out = not await _ended_within(process, timeout_s)
                 left_behind = group_lives(process.pid)
@@ -57,6 +57,19 @@ class LocalShell:
             output.close()
         code, name = _code_and_signal(process.returncode)
         return Exit(code, name, time.monotonic() - started, timed_out, left_behind and not timed_out)
+
+    async def _started(self, bash: str, command: str, cwd: Place, writing: int) -> asyncio.subprocess.Process:
+        """The command, once it runs. Cancelled meanwhile, it is ended with all that it has started by then."""
+        starting = asyncio.create_task(self._start(bash, command, cwd, writing))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            while not starting.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([starting])
+            if starting.exception() is None:
+                await asyncio.shield(end_group(starting.result()))
+            raise
 
     async def _start(self, bash: str, command: str, cwd: Place, writing: int) -> asyncio.subprocess.Process:
         with self._files.open_directory(cwd) as directory:
