@@ -87,7 +87,7 @@ async def test_no_single_decision_is_an_error_with_its_code_and_the_next_call_is
 
 @pytest.mark.req("ENG-4")
 async def test_an_evaluation_that_eats_memory_ends_its_worker_alone() -> None:
-    async with running(settings=PoolSettings(timeout_s=5.0, memory_bytes=32 * 1024 * 1024)) as engine:
+    async with running(settings=PoolSettings(timeout_s=60.0, memory_bytes=32 * 1024 * 1024)) as engine:
         assert await failure(engine, b'{"do": "bomb"}') is GatewayErrorCode.POLICY_CRASHED
         assert await said(engine) == "hello"
 

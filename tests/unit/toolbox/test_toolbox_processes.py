@@ -40,7 +40,8 @@ def test_a_search_that_nobody_is_left_to_end_ends_itself() -> None:
     worker = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert worker.stdin is not None
     for content in (b'["(a|a)*$", 1]', b"a" * 60 + b"b"):
-        line_worker.write_frame(worker.stdin, content)
+        worker.stdin.write(len(content).to_bytes(line_worker.LENGTH, "big") + content)
+    worker.stdin.flush()
     assert worker.stdout is not None
     # Its output ends while its input is still open, and nothing kills it.
     assert worker.stdout.read() == b""
