@@ -30,7 +30,7 @@ from interlock_gateway.config import Config
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.facts.offload import OffloadedFacts
-from interlock_gateway.gatewaytools import DEFINITIONS, GatewayTools
+from interlock_gateway.gatewaytools import DEFINITIONS, DiscoveryTools, GatewayTools
 from interlock_gateway.operate.confirm import consented
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
 from interlock_gateway.pipeline.core import CallPipeline
@@ -44,11 +44,13 @@ from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.directory import Directory
+from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, Trust
 from interlock_gateway.results.process import ResultProcessor
 from interlock_gateway.results.redaction import Redactor
 from interlock_gateway.serving import OVERHEAD_BYTES, Endpoints, Gateway, Rooms
 from interlock_gateway.sessions.book import SessionBook
+from interlock_gateway.sessions.discovery import Discovery
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.state_directory import state_directory
 from interlock_gateway.telemetry.exposition import exposed
@@ -124,15 +126,21 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     limits = config.limits
     directory = Directory(registry, clock, at_state=config.at_state, max_message_bytes=limits.max_provider_bytes)
     stack.push_async_callback(directory.close)
-    directory.add_built_in(GatewayTools(artifacts))
+    sessions = SessionBook(store, clock, config.workspace_roots)
+    deferral = Deferral(registry, config.deferred.threshold, config.deferred.always_loaded)
+    discovery = Discovery(registry, deferral, sessions)
+    directory.add_built_in(
+        GatewayTools(artifacts, DiscoveryTools(discovery, sessions, config.confidence_field)),
+    )
     await registry.register(GATEWAY_PROVIDER, DEFINITIONS, Trust(follow=True))
     facts = OffloadedFacts()
     stack.callback(facts.close)
     parts = Parts(
         settings=_settings(config, replica),
         clock=clock,
-        sessions=SessionBook(store, clock, config.workspace_roots),
+        sessions=sessions,
         registry=registry,
+        deferral=deferral,
         providers=directory,
         engine=engine,
         facts=facts,
@@ -155,7 +163,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     metrics.watch_calls(lambda: pipeline.in_flight)
     metrics.watch_providers(directory.connected)
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)
-    return Rooms(parts, pipeline, engine, store, approvals, artifacts, audit, metrics, directory, policy)
+    return Rooms(parts, pipeline, engine, store, approvals, artifacts, audit, metrics, directory, policy, discovery)
 
 
 async def _policy(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from interlock_gateway.core.session import Role
+from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD, Role
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -270,6 +270,15 @@ class ProviderConfig(Section):
     """`enforce` quarantines a changed definition until an operator approves it; `follow` accepts it (TOOL-5)."""
 
 
+class DeferredConfig(Section):
+    """Tools that are found by a search, because there are too many to list (DEFER-1)."""
+
+    threshold: int = DEFAULT_DEFERRED_THRESHOLD
+    """With more tools than this, a session is listed those always loaded and those it activated; 0 or less means 15."""
+    always_loaded: tuple[str, ...] = ()
+    """Tools, by name or alias, that are listed however many there are."""
+
+
 class Config(Section):
     """Everything there is to configure."""
 
@@ -287,6 +296,7 @@ class Config(Section):
     """The processes that host tools."""
     tools: dict[str, ToolOverride] = Field(default_factory=dict)
     """Overrides by tool name or pattern (`*` and `?`), applied in the order written."""
+    deferred: DeferredConfig = DeferredConfig()
     workspace_roots: tuple[str, ...] = ()
     """Directories that `file` and `bash` calls may work in, and that sessions may narrow."""
     confidence_field: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "_flyto_confidence"

@@ -21,6 +21,7 @@ from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.sessions.discovery import Discovery
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.transport.grpc.admin_service import AdminParts, AdminRpcs
@@ -36,6 +37,7 @@ from interlock_gateway.transport.grpc.server import (
     Listener,
     stop_all,
 )
+from interlock_gateway.transport.grpc.tool_rpcs import ToolRpcs
 from interlock_gateway.transport.health import SERVICE as HEALTH_SERVICE
 from interlock_gateway.transport.health import Health
 from interlock_gateway.transport.http2.listener import Http2Listener
@@ -72,6 +74,7 @@ class Rooms:
     metrics: Metrics
     directory: Directory
     policy: PolicyKeeper
+    discovery: Discovery
 
 
 class Gateway:
@@ -179,6 +182,7 @@ class Gateway:
             return []
         rooms = self.rooms
         agent_rpcs = GatewayRpcs(rooms.parts, rooms.pipeline).rpcs()
+        agent_rpcs |= ToolRpcs(rooms.parts, rooms.discovery).rpcs()
         agent_rpcs |= ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs()
         services = [GATEWAY_SERVICE, HEALTH_SERVICE]
         rpcs = dict(served(GATEWAY_SERVICE, agent_rpcs, authenticator, self._open_rpcs))

@@ -25,20 +25,35 @@ Why = Annotated[str, typer.Option("--reason", help="Why; it is kept.")]
 @app.callback(
     invoke_without_command=True,
     no_args_is_help=False,
-    epilog=examples("interlock tools", "interlock tools show write", "interlock tools confirm docs"),
+    epilog=examples(
+        "interlock tools",
+        "interlock tools --search 'send a letter'",
+        "interlock tools --session session-1f2e --activate send_mail",
+    ),
 )
 def tools(
     ctx: typer.Context,
     *,
+    search: Annotated[str, typer.Option("--search", help="Find deferred tools by these words instead.")] = "",
+    activate: Annotated[
+        list[str] | None,
+        typer.Option("--activate", help="Make this deferred tool callable in the session; may be given repeatedly."),
+    ] = None,
     session: Session = "",
     address: AgentAddress = "",
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """List the tools that an agent's session sees now, safest first."""
+    """List the tools that an agent's session sees now, safest first; or find and activate those that are deferred."""
     if ctx.invoked_subcommand is not None:
         return
-    listed = _listed(session, address)
     screen = Screen(output)
+    if search:
+        _show_found(screen, search, session, address)
+        return
+    if activate:
+        _show_activated(screen, activate, session, address)
+        return
+    listed = _listed(session, address)
     rows = [
         (one.name, one.classification.effect, _safety(one), one.min_confidence or None, one.provider, _short(one))
         for one in listed.tools
@@ -49,7 +64,7 @@ def tools(
     if listed.required_tool:
         screen.hint(f"\nSomething is pending: the next call has to be {listed.required_tool}")
     if listed.deferred:
-        screen.hint(f"\n{listed.deferred} more tools are deferred")
+        screen.hint(f"\n{listed.deferred} more tools are deferred: find them with `interlock tools --search WORDS`")
 
 
 @app.command(epilog=examples("interlock tools show write", "interlock tools show write --output json"))
@@ -132,6 +147,26 @@ def approve(
     screen.show(approved, Text(f"approved {tool} of {provider}"))
 
 
+def _show_found(screen: Screen, words: str, session: str, address: str) -> None:
+    with agent_gateway(address) as gateway:
+        found = gateway.session(session).search_tools(words)
+    rows = [(hit.name, hit.classification.effect, _first_line(hit.title or hit.description)) for hit in found]
+    screen.show({"matches": found}, Table(("tool", "effect", "does"), rows, empty="no deferred tool matches"))
+
+
+def _show_activated(screen: Screen, names: list[str], session: str, address: str) -> None:
+    with agent_gateway(address) as gateway:
+        used = gateway.session(session)
+        done = used.activate_tools(names)
+    screen.show(
+        {"session_id": used.session_id, "activated": [one.name for one in done.activated], "unknown": done.unknown},
+        Fields((("callable now", [one.name for one in done.activated]), ("unknown", done.unknown))),
+    )
+    screen.hint(f"\nsession {used.session_id}")
+    if done.unknown:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
 def _listed(session: str, address: str) -> ToolList:
     """What a session sees, or would see: looking opens none."""
     with agent_gateway(address) as gateway:
@@ -156,5 +191,9 @@ def _safety(tool: Tool) -> Any:
 
 
 def _short(tool: Tool) -> str:
-    line = (tool.title or tool.description).strip().partition("\n")[0]
+    return _first_line(tool.title or tool.description)
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().partition("\n")[0]
     return line if len(line) <= _SHORT else f"{line[: _SHORT - 3]}..."

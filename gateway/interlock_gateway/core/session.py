@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 
+DEFAULT_DEFERRED_THRESHOLD = 15
+"""With more tools than this, those that were not asked for are deferred (DEFER-1)."""
+
 
 class Role(StrEnum):
     """What a principal may do; the table of RPCs by role is in `identity/access.py` (AUTH-2)."""
@@ -35,7 +38,9 @@ class Principal:
 class Session:
     """One agent conversation, owned by the principal that opened it. Times are Unix seconds.
 
-    `tools` empty means every tool; otherwise those alone (TOOL-10). `roots` are the workspace roots.
+    `tools` empty means every tool; otherwise those alone (TOOL-10). `roots` are the workspace roots. With more tools
+    than `deferred_threshold` (the gateway's when `None`, never below 1) only those `always_loaded`, by name or alias,
+    and those `activated`, by name, are listed and callable (DEFER-1); `activated` is empty once it is closed.
     """
 
     session_id: str
@@ -46,6 +51,9 @@ class Session:
     tools: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     closed_at: float | None = None
+    always_loaded: tuple[str, ...] = ()
+    deferred_threshold: int | None = None
+    activated: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:

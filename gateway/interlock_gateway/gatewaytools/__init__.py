@@ -1,5 +1,6 @@
-"""The gateway's own tools: `resolve`, `read_artifact`, `search_artifact`, offered to agents like any other (ART-3)."""
+"""The gateway's own tools, offered to agents like any other: for previews, stored results and deferred tools."""
 
+from interlock_gateway.gatewaytools.discovery import DiscoveryTools
 from interlock_gateway.gatewaytools.provider import DEFINITIONS, GatewayTools
 
-__all__ = ["DEFINITIONS", "GatewayTools"]
+__all__ = ["DEFINITIONS", "DiscoveryTools", "GatewayTools"]

@@ -13,6 +13,8 @@ from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import DryRun, Invocation, Rendering, Resolution, ToolOutcome
 from interlock_gateway.core.tool import ResultLimits, ToolCapability, ToolDefinition, ToolMetadata
 from interlock_gateway.errors import ProviderFailedError
+from interlock_gateway.gatewaytools.discovery import DEFINITIONS as DISCOVERY_DEFINITIONS
+from interlock_gateway.gatewaytools.discovery import DiscoveryTools
 from interlock_gateway.pipeline.resolution import RESOLVE_SCHEMA
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
@@ -77,23 +79,27 @@ DEFINITIONS = (
         capability=ToolCapability(),
         prompt_snippet="search_artifact: search a result that was too large to return",
     ),
+    *DISCOVERY_DEFINITIONS,
 )
 
 
 class GatewayTools:
-    """Runs `read_artifact` and `search_artifact`; `resolve` is the pipeline's own affair."""
+    """Runs the gateway's own tools, but for `resolve`, which is the pipeline's own affair."""
 
     name = GATEWAY_PROVIDER
 
-    def __init__(self, artifacts: ArtifactStore) -> None:
+    def __init__(self, artifacts: ArtifactStore, discovery: DiscoveryTools) -> None:
         self._artifacts = artifacts
+        self._discovery = discovery
 
     async def ready(self, deadline_s: float) -> None:
         """It always is."""
 
     async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
-        """Run the tool; the artifact must belong to the session that asks (ART-1)."""
+        """Run the tool; an artifact must belong to the session that asks (ART-1)."""
         del on_event
+        if self._discovery.has(invocation.tool):
+            return await self._discovery.execute(invocation)
         arguments = cast("JsonObject", json.loads(invocation.input))
         uri = str(arguments["uri"])
         try:

@@ -15,6 +15,8 @@ ACCESS: dict[str, frozenset[Role]] = {
             "OpenSession",
             "CloseSession",
             "ListTools",
+            "SearchTools",
+            "ActivateTools",
             "Evaluate",
             "CallTool",
             "StreamTool",

@@ -16,6 +16,7 @@ from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.providers.port import Provider
+from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.registry import ToolRegistry
 from interlock_gateway.sessions.book import SessionBook
 
@@ -130,6 +131,7 @@ class Parts:
     clock: Clock
     sessions: SessionBook
     registry: ToolRegistry
+    deferral: Deferral
     providers: ProviderDirectory
     engine: PolicyEvaluator
     facts: FactsExtractor

@@ -23,6 +23,14 @@ def resolve_tool(registry: ToolRegistry, session: Session, name: str) -> Registe
     return tool if tool is not None and visible(tool, session) else None
 
 
+def deferred_tool_message(name: str) -> str:
+    """What a model is told about a tool that its session has not activated (DEFER-2)."""
+    return (
+        f"The tool {name} is deferred, and not active in this session. SearchTools finds deferred tools and "
+        "ActivateTools makes them callable; an agent has both as the tools search_tools and activate_tools."
+    )
+
+
 def unknown_tool_message(registry: ToolRegistry, session: Session, name: str) -> str:
     """What a model is told about a name that is no tool of its session."""
     shown = name[:100].encode("unicode_escape").decode()

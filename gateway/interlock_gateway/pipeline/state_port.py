@@ -1,6 +1,6 @@
 """What the pipeline needs of the durable state, as protocols."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from interlock_gateway.core.call import CallResult, CallState
@@ -30,7 +30,11 @@ class SessionStore(Protocol):
         ...
 
     async def close_session(self, session_id: str, now: float) -> Session | None:
-        """Close it; one that is closed keeps its time. `None` when there is none."""
+        """Close it and forget what it activated; one that is closed keeps its time. `None` when there is none."""
+        ...
+
+    async def activate_tools(self, session_id: str, names: Sequence[str]) -> Session | None:
+        """Add `names` to what the open session activated, whoever else adds to it; the session as it is then."""
         ...
 
     async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:

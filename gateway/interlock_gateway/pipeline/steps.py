@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from interlock_gateway.core.call import CallResult
+from interlock_gateway.core.call import CallKind, CallResult
 from interlock_gateway.core.decision import DecisionError, denial_for_failure
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.facts import workdir_inside
@@ -13,8 +13,9 @@ from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
 from interlock_gateway.pipeline.read_input import input_to_send, read_input
-from interlock_gateway.pipeline.resolve_tool import unknown_tool_message
+from interlock_gateway.pipeline.resolve_tool import deferred_tool_message, unknown_tool_message
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.registry.registered import RegisteredTool
 
 
 class Steps:
@@ -29,6 +30,8 @@ class Steps:
         if run.tool is None:
             message = unknown_tool_message(self._parts.registry, run.live.session, run.request.tool)
             return self.refuse(run, "unknown_tool", message)
+        if self._parts.deferral.hides(run.live.session, run.tool) and await self._is_deferred(run, run.tool):
+            return self.refuse(run, "tool_deferred", deferred_tool_message(run.tool.name))
         try:
             limits = self._parts.settings
             run.document = read_input(run.request.input, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
@@ -58,6 +61,13 @@ class Steps:
     def path(self, run: CallRun) -> Path:
         """Where the decision sends the call."""
         return path_for(run.decided)
+
+    async def _is_deferred(self, run: CallRun, tool: RegisteredTool) -> bool:
+        # What was previewed, done or approved goes to its end, though so many tools have come since.
+        if run.kind is not CallKind.CALL:
+            return False
+        await self._parts.sessions.reread(run.live)  # it may have been activated at another replica
+        return self._parts.deferral.hides(run.live.session, tool)
 
     async def _decide(self, run: CallRun) -> None:
         clock = self._parts.clock

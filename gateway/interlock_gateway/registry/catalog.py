@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.tool import Effect, PinState, description_for_model
 from interlock_gateway.pipeline.resolve_tool import visible
+from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry
 
 RESOLVE_TOOL = "resolve"
+DISCOVERY_TOOLS = ("search_tools", "activate_tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +25,40 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """A session's tools, safest first; `required` names the tool that must be called next, or is empty (PREV-10)."""
+    """A session's tools, safest first; `required` names the tool that must be called next, or is empty (PREV-10).
+
+    `deferred` is how many more there are to be found (DEFER-1).
+    """
 
     tools: tuple[Listed, ...]
     required: str
     available_block: str
     guidelines_block: str
+    deferred: int
 
 
-def catalog(registry: ToolRegistry, session: Session, *, pending: bool, confidence_field: str) -> Catalog:
-    """What `session` sees now; `resolve` only while something is `pending`."""
-    seen = [tool for tool in registry.tools() if visible(tool, session) and (pending or not is_resolve(tool))]
+def catalog(
+    registry: ToolRegistry, deferral: Deferral, session: Session, *, pending: bool, confidence_field: str
+) -> Catalog:
+    """What `session` sees: `resolve` only while something is `pending`, the search only while it would find."""
+    every = [tool for tool in registry.tools() if visible(tool, session)]
+    seen = [tool for tool in every if not deferral.hides(session, tool)]
+    deferred = len(every) - len(seen)
+    left_out = (() if pending else (RESOLVE_TOOL,)) + (() if deferred else DISCOVERY_TOOLS)
+    seen = [tool for tool in seen if tool.provider != GATEWAY_PROVIDER or tool.name not in left_out]
     seen.sort(key=lambda tool: (-tool.classification.safety_level, tool.name))
     return Catalog(
-        tools=tuple(Listed(tool, description_for_model(tool.shown, confidence_field), _hints(tool)) for tool in seen),
+        tools=tuple(listed(tool, confidence_field) for tool in seen),
+        deferred=deferred,
         required=RESOLVE_TOOL if pending else "",
         available_block=_block("Available tools", (tool.shown.prompt_snippet for tool in seen)),
         guidelines_block=_block("Guidelines", (line for tool in seen for line in tool.shown.prompt_guidelines)),
     )
 
 
-def is_resolve(tool: RegisteredTool) -> bool:
-    """Whether it is the gateway's own `resolve`."""
-    return tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL
+def listed(tool: RegisteredTool, confidence_field: str) -> Listed:
+    """One tool, as it is listed."""
+    return Listed(tool, description_for_model(tool.shown, confidence_field), _hints(tool))
 
 
 def _block(title: str, lines: Iterable[str]) -> str:

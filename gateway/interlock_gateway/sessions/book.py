@@ -70,12 +70,14 @@ class SessionBook:
             wanted.labels,
             wanted.tools,
             roots,
+            always_loaded=wanted.always_loaded,
+            deferred_threshold=wanted.deferred_threshold,
         )
         live = _checked(await self._find_or_open(session), principal, must_be_open=True)
         if _terms(live.session) != _terms(session):
             raise RequestError(
                 RequestFault.SESSION_EXISTS,
-                f"session {session.session_id} is open already, with another intent, labels, tools or roots",
+                f"session {session.session_id} is open already, with another intent, labels, tools, roots or deferral",
                 field="session_id",
             )
         return live
@@ -92,6 +94,17 @@ class SessionBook:
         live.facts.previews["discarded"] += len(discarded)
         self.touch(live)
         return live, discarded
+
+    async def activate(self, live: LiveSession, names: Sequence[str]) -> None:
+        """Have it on disk that the session activated these tools. Raises `RequestError`: it was closed meanwhile."""
+        record = await self._store.sessions.activate_tools(live.session.session_id, names)
+        self._take(live, record)
+        if not live.session.is_open:
+            raise RequestError(RequestFault.SESSION_CLOSED, f"session {live.session.session_id} is closed")
+
+    async def reread(self, live: LiveSession) -> None:
+        """Take in what another replica may have changed of the session's record: what it activated, its end."""
+        self._take(live, await self._store.sessions.get_session(live.session.session_id))
 
     def touch(self, live: LiveSession) -> None:
         """Note that the session's facts have changed; they are written behind."""
@@ -170,6 +183,10 @@ class SessionBook:
         await self.recount_pending(live)
         return self._live.setdefault(record.session_id, live)
 
+    def _take(self, live: LiveSession, record: Session | None) -> None:
+        if record is not None:
+            live.session = replace(record, roots=live.session.roots)
+
     def _drop_idle(self) -> None:
         excess = len(self._live) - LIVE_KEPT
         if excess <= 0:
@@ -198,7 +215,8 @@ def _checked(live: LiveSession, principal: Principal, *, must_be_open: bool) -> 
 
 
 def _terms(session: Session) -> tuple[object, ...]:
-    return session.intent, dict(session.labels), session.tools, session.roots
+    listing = session.always_loaded, session.deferred_threshold
+    return session.intent, dict(session.labels), session.tools, session.roots, listing
 
 
 def _common(configured: tuple[str, ...], kept: tuple[str, ...]) -> tuple[str, ...]:

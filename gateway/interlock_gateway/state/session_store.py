@@ -1,6 +1,7 @@
 """Sessions and what is known about them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sqlalchemy import bindparam, or_, select, update
@@ -39,6 +40,11 @@ _INSERT = Statement(
     )
 )
 _GET = Statement(select(*_COLUMNS).where(sessions.c.session_id == bindparam("id")))
+_REPLACE = Statement(
+    update(sessions)
+    .where(sessions.c.session_id == bindparam("id"), sessions.c.document == bindparam("before"))
+    .values(document=bindparam("after"))
+)
 _CLOSE = Statement(
     update(sessions)
     .where(sessions.c.session_id == bindparam("id"), sessions.c.closed_at.is_(None))
@@ -81,8 +87,12 @@ class Sessions:
         return await self._writer.submit(partial(_ensure, session=session))
 
     async def close_session(self, session_id: str, now: float) -> Session | None:
-        """Close it; one that is closed keeps its time. `None` when there is none."""
+        """Close it and forget what it activated; one that is closed keeps its time. `None` when there is none."""
         return await self._writer.submit(partial(_close, session_id=session_id, now=now))
+
+    async def activate_tools(self, session_id: str, names: Sequence[str]) -> Session | None:
+        """Add `names` to what the open session activated, whoever else adds to it; the session as it is then."""
+        return await self._writer.submit(partial(_activate, session_id=session_id, names=tuple(names)))
 
     async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
         """At most `limit` sessions, first opened first, from behind the session `after`."""
@@ -119,7 +129,30 @@ def _ensure(link: Link, session: Session) -> Session:
 def _close(link: Link, session_id: str, now: float) -> Session | None:
     if link.change(_CLOSE, id=session_id, now=now):
         link.announce(Topic.SESSION, session_id, session_id)
+        return _changed(link, session_id, lambda closed: replace(closed, activated=()))
     return _get(link, session_id)
+
+
+def _activate(link: Link, session_id: str, names: tuple[str, ...]) -> Session | None:
+    def activated(before: Session) -> Session:
+        if not before.is_open:
+            return before
+        return replace(before, activated=tuple(dict.fromkeys((*before.activated, *names))))
+
+    return _changed(link, session_id, activated)
+
+
+def _changed(link: Link, session_id: str, change: Callable[[Session], Session]) -> Session | None:
+    """Replace the session's document by what `change` makes of it, from the newest one, whoever else replaces it."""
+    while (row := link.row(_GET, id=session_id)) is not None:
+        before = _session(row)
+        after = change(before)
+        if after == before:
+            return before
+        if link.change(_REPLACE, id=session_id, before=row[-1], after=_DOCUMENT.encode(after)):
+            link.announce(Topic.SESSION, session_id, session_id)
+            return after
+    return None
 
 
 def _list(link: Link, limit: int, after: str | None) -> tuple[Session, ...]:

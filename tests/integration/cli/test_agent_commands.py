@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from interlock import SyncGateway
 from running_programs import Place
 
 
@@ -47,6 +48,22 @@ def test_a_denied_call_ends_with_1_and_says_why(at: Place) -> None:
     assert ended.exit_code == 1
     assert "There is no tool named 'no_such_tool'" in ended.stdout
     assert "Next: interlock tools, or interlock providers" in ended.stderr
+
+
+@pytest.mark.req("DEFER-1", "DEFER-2")
+def test_deferred_tools_are_found_and_activated(at: Place) -> None:
+    with SyncGateway(at.addresses[0]) as gateway:
+        session = gateway.open_session(deferred_threshold=1).session_id
+    listed = at.run("tools", "--session", session)
+    assert "more tools are deferred: find them with `interlock tools --search WORDS`" in listed.stderr
+    found = at.json("tools", "--session", session, "--search", "read a file")["matches"]
+    assert found[0]["name"] == "read"
+    shown = at.run("tools", "--session", session, "--search", "read")
+    assert shown.stdout.split()[:4] == ["TOOL", "EFFECT", "DOES", "read"]
+    assert at.run("call", "read", "path=README.md", "--session", session).exit_code == 1
+    done = at.json("tools", "--session", session, "--activate", "read", "--activate", "nothing", code=1)
+    assert (done["activated"], done["unknown"]) == (["read"], ["nothing"])
+    assert at.run("call", "read", "path=README.md", "--session", session).exit_code == 0
 
 
 @pytest.mark.req("BATCH-1", "BATCH-2")

@@ -1,4 +1,7 @@
+import asyncio
+
 import pytest
+from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.pipeline.ports import SessionDocuments
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_session
@@ -33,6 +36,31 @@ async def test_closing_a_session_twice_keeps_the_first_time(store: SqlStateStore
     assert closed.closed_at == NOW + 1
     assert not closed.is_open
     assert await store.sessions.ensure_session(a_session()) == closed
+
+
+@pytest.mark.req("DEFER-2")
+async def test_what_is_activated_adds_up_whoever_adds_it_and_ends_with_the_session(store: SqlStateStore) -> None:
+    sessions = store.sessions
+    await asyncio.gather(*(sessions.activate_tools("s", [f"t{n}", "same"]) for n in range(20)))
+    kept = await sessions.get_session("s")
+    assert kept is not None
+    assert sorted(kept.activated) == sorted([*(f"t{n}" for n in range(20)), "same"])
+    assert await sessions.ensure_session(a_session()) == kept
+
+    closed = await sessions.close_session("s", NOW)
+    assert closed is not None
+    assert closed.activated == ()
+    assert await sessions.activate_tools("s", ["late"]) == closed
+    assert await sessions.activate_tools("nobody", ["t"]) is None
+
+
+@pytest.mark.req("DEFER-2")
+async def test_an_activation_is_told_of_once(store: SqlStateStore) -> None:
+    told: list[Change] = []
+    store.changes.subscribe(told.append)
+    await store.sessions.activate_tools("s", ["t"])
+    await store.sessions.activate_tools("s", ["t"])
+    assert told == [Change(Topic.SESSION, "s", "s")]
 
 
 async def test_sessions_are_listed_by_age_page_by_page(store: SqlStateStore) -> None:

@@ -9,7 +9,7 @@ from interlock.v1 import call_pb2, checkpoint_pb2, deliverable_pb2, gateway_serv
 from interlock_gateway.core.call import CallRequest, CheckpointMode
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.rollback import RollbackRequest
-from interlock_gateway.core.session import Session
+from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD, Session
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import BatchRequest
 from interlock_gateway.pipeline.held import MARGIN_S
@@ -66,6 +66,7 @@ def wanted_session(request: gateway_service_pb2.OpenSessionRequest, session_id: 
     """The session a client wants opened; its owner and time are the gateway's to say."""
     _check_text(request.intent, "intent")
     _check_names(request.tools, MAX_TOOLS, MAX_NAME, "tools")
+    _check_names(request.always_loaded_tools, MAX_TOOLS, MAX_NAME, "always_loaded_tools")
     _check_names(request.workspace_roots, MAX_ROOTS, MAX_TEXT, "workspace_roots")
     return Session(
         session_id=session_id,
@@ -75,7 +76,13 @@ def wanted_session(request: gateway_service_pb2.OpenSessionRequest, session_id: 
         labels=labels(request.labels, "labels"),
         tools=tuple(request.tools),
         roots=tuple(request.workspace_roots),
+        always_loaded=tuple(request.always_loaded_tools),
+        deferred_threshold=_threshold(request) if request.HasField("deferred_threshold") else None,
     )
+
+
+def _threshold(request: gateway_service_pb2.OpenSessionRequest) -> int:
+    return request.deferred_threshold if request.deferred_threshold > 0 else DEFAULT_DEFERRED_THRESHOLD
 
 
 def labels(given: "call_pb2.ToolCall.LabelsEntry | object", field: str) -> JsonObject:

@@ -307,8 +307,8 @@ def principal(who: Principal) -> principal_pb2.Principal:
     )
 
 
-def session(live: LiveSession, owner: principal_pb2.Principal) -> session_pb2.Session:
-    """A session with its counts."""
+def session(live: LiveSession, owner: principal_pb2.Principal, deferred_threshold: int) -> session_pb2.Session:
+    """A session with its counts; the threshold is the one in force."""
     record = live.session
     return session_pb2.Session(
         session_id=record.session_id,
@@ -324,6 +324,9 @@ def session(live: LiveSession, owner: principal_pb2.Principal) -> session_pb2.Se
         destructive_calls=live.whole.destructive_calls,
         pending_actions=live.pending_count,
         taints=sorted(live.whole.taints),
+        activated_tools=record.activated,
+        always_loaded_tools=record.always_loaded,
+        deferred_threshold=deferred_threshold,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from interlock.v1 import gateway_service_pb2 as pb
-from interlock.v1 import tool_pb2
+from interlock.v1 import session_pb2
 
 from interlock_gateway.core.call import CallRequest, CallResult
 from interlock_gateway.core.document import InvalidDocumentError
@@ -20,7 +20,7 @@ from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
-from interlock_gateway.registry.catalog import Listed, catalog
+from interlock_gateway.sessions.live import LiveSession
 from interlock_gateway.transport.grpc import decode, encode
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
 from interlock_gateway.transport.grpc.errors import inside_a_stream
@@ -44,7 +44,6 @@ class GatewayRpcs:
         return {
             "OpenSession": Rpc(pb.OpenSessionRequest, pb.OpenSessionResponse, unary=self.open_session),
             "CloseSession": Rpc(pb.CloseSessionRequest, pb.CloseSessionResponse, unary=self.close_session),
-            "ListTools": Rpc(pb.ListToolsRequest, pb.ListToolsResponse, unary=self.list_tools),
             "Evaluate": Rpc(pb.EvaluateRequest, pb.EvaluateResponse, unary=self.evaluate),
             "CallTool": Rpc(pb.CallToolRequest, pb.CallToolResponse, unary=self.call_tool),
             "StreamTool": Rpc(pb.StreamToolRequest, pb.StreamToolResponse, stream=self.stream_tool),
@@ -60,29 +59,17 @@ class GatewayRpcs:
         """Open a session, or return the caller's open one of that id."""
         session_id = request.session_id or str(uuid.uuid4())
         live = await self._parts.sessions.open(caller.principal, decode.wanted_session(request, session_id))
-        return pb.OpenSessionResponse(session=encode.session(live, encode.principal(caller.principal)))
+        return pb.OpenSessionResponse(session=self._session(live, caller))
 
     async def close_session(self, caller: Caller, request: pb.CloseSessionRequest) -> pb.CloseSessionResponse:
         """Close a session; its pending actions are discarded."""
         live, discarded = await self._pipeline.close_session(caller.principal, request.session_id)
-        session = encode.session(live, encode.principal(caller.principal))
+        session = self._session(live, caller)
         return pb.CloseSessionResponse(session=session, discarded_pending_actions=len(discarded))
 
-    async def list_tools(self, caller: Caller, request: pb.ListToolsRequest) -> pb.ListToolsResponse:
-        """The tools the session sees, safest first, and the words for its prompt."""
-        live = await self._parts.sessions.for_evaluation(caller.principal, request.session_id)
-        seen = catalog(
-            self._parts.registry,
-            live.session,
-            pending=live.pending_count > 0,
-            confidence_field=self._parts.settings.confidence_field,
-        )
-        return pb.ListToolsResponse(
-            tools=[_listed(item) for item in seen.tools],
-            tool_choice=tool_pb2.ToolChoice(required_tool=seen.required) if seen.required else None,
-            available_tools_block=seen.available_block,
-            guidelines_block=seen.guidelines_block,
-        )
+    def _session(self, live: LiveSession, caller: Caller) -> session_pb2.Session:
+        threshold = self._parts.deferral.threshold_of(live.session)
+        return encode.session(live, encode.principal(caller.principal), threshold)
 
     async def evaluate(self, caller: Caller, request: pb.EvaluateRequest) -> pb.EvaluateResponse:
         """The decision for a call, and nothing else."""
@@ -197,13 +184,3 @@ class _Events:
                 return pb.StreamToolResponse(output=encode.output(event))
             case WaitingEvent():
                 return pb.StreamToolResponse(waiting=encode.waiting(event, self._parts.clock.now()))
-
-
-def _listed(item: Listed) -> tool_pb2.ListedTool:
-    return tool_pb2.ListedTool(
-        definition=encode.tool_definition(item.tool.shown, item.description),
-        classification=encode.classification(item.tool.classification),
-        safety_hints=item.hints,
-        pin_state=encode.PIN_STATE[item.tool.pin_state],
-        provider=item.tool.provider,
-    )
