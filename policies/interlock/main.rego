@@ -52,11 +52,21 @@ else := "deny" if "malformed" in asked
 
 else := "deny" if count(contradictions) > 0
 
+else := "checkpoint" if asked_before_reflection
+
 else := "reflect" if "reflect" in asked
 
 else := asked_of_people if not approved
 
 else := "allow" if count({"allow", "checkpoint", "preview"} & asked) > 0
+
+# A person may be asked first; the agent thinks once they have approved (REV-4).
+asked_before_reflection if {
+	"reflect" in asked
+	"checkpoint" in asked
+	not approved
+	data.interlock.settings.reflection.order == "after_checkpoint"
+}
 
 asked_of_people := "checkpoint" if "checkpoint" in asked
 

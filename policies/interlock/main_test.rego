@@ -35,6 +35,24 @@ test_main_takes_the_strictest_verdict if {
 	}
 }
 
+test_main_asks_a_person_before_the_agent_thinks_when_the_settings_say_so if {
+	later := {"reflection": {"order": "after_checkpoint"}}
+	findings := {found("reflect", {}), found("checkpoint", {})}
+	first := data.interlock.decision with data.interlock.rules.findings as findings
+		with data.interlock.custom.findings as set()
+		with data.interlock.settings as later
+	first.verdict == "checkpoint"
+	then := data.interlock.decision with data.interlock.rules.findings as findings
+		with data.interlock.custom.findings as set()
+		with data.interlock.settings as later
+		with input as {"call": {"checkpoint": {"outcome": "approved"}}}
+	then.verdict == "reflect"
+	alone := data.interlock.decision with data.interlock.rules.findings as {found("reflect", {})}
+		with data.interlock.custom.findings as set()
+		with data.interlock.settings as later
+	alone.verdict == "reflect"
+}
+
 test_main_gives_the_reasons_of_the_verdict_alone if {
 	decision := decided({found("allow", {}), found("deny", {}), found("deny", {"code": "another"})})
 	[answer.code | some answer in decision.reasons] == ["another", "deny"]

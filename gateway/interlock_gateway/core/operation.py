@@ -73,6 +73,7 @@ class Operation:
     workdir: str = ""
     decision_id: str = ""
     undoes: str = ""
+    deliverable: FrozenJsonObject | None = None
     sequence: int = 0
     finished_at: float | None = None
     undo: UndoInfo | None = None

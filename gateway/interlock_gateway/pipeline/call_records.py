@@ -68,22 +68,23 @@ class CallRecords:
         try:
             known = await self._known(caller, live)
             while not known.settled and (until is None or clock.monotonic() < until - MARGIN_S):
-                await self._news(caller, live)
+                settled = await self._news(caller, live)
                 known = await self._known(caller, live)
-                if known.state is CallState.REFLECTING:
-                    break  # it is for the agent to go on
+                if settled:
+                    break  # by itself it goes no further
         except StateError as error:
             raise _unavailable(error) from None
         return known
 
-    async def _news(self, caller: Caller, live: LiveSession) -> None:
+    async def _news(self, caller: Caller, live: LiveSession) -> bool:
+        """Wait until there may be news; whether there is an answer."""
         running = live.running.get(caller.call_id)
         if running is None:
-            await self._pipeline.held.wait(caller)
-            return
+            return await self._pipeline.held.wait(caller)
         left = None if caller.until is None else caller.until - MARGIN_S - self._parts.clock.monotonic()
         # What it raises is for those who made the call.
         await asyncio.wait((running.answer,), timeout=left)
+        return False
 
     async def _known(self, caller: Caller, live: LiveSession) -> KnownCall:
         store = self._parts.store

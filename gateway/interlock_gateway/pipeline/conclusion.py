@@ -17,6 +17,8 @@ from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.run import CallRun
 
 _RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
+ENDLESS = (CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED)
+"""What is answered before a call has ended: asked again, it goes on."""
 STATE_OF = {
     CallStatus.COMPLETED: CallState.COMPLETED,
     CallStatus.DENIED: CallState.DENIED,
@@ -74,7 +76,7 @@ class Conclusion:
         name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
         if run.resuming is None:
             run.live.facts.count_call(name, destructive=destructive, status=result.status)
-        elif result.status is not CallStatus.AWAITING_CHECKPOINT:
+        elif result.status not in ENDLESS:
             # It was counted when it began to wait.
             run.live.facts.settle_call(name, destructive=destructive, status=result.status)
 
@@ -82,7 +84,7 @@ class Conclusion:
         """Name the checkpoint in the answer, and count what came of the one from which the call went on."""
         assert run.checkpoint is not None
         was = run.resuming
-        if was is not None:
+        if was is not None and result.status is not CallStatus.REFLECTION_REQUIRED:
             outcome = outcome_of(was)
             run.live.facts.checkpoints[outcome] += 1
             self._parts.observer.checkpoint_ended(outcome, max(0.0, self._parts.clock.now() - was.created_at))

@@ -16,14 +16,15 @@ from interlock_gateway.ids import Ids
 from interlock_gateway.pipeline.asking import Asking
 from interlock_gateway.pipeline.call_ids import check_call_id
 from interlock_gateway.pipeline.compensation import refusal, undoing
-from interlock_gateway.pipeline.conclusion import Conclusion, record_of
+from interlock_gateway.pipeline.conclusion import ENDLESS, Conclusion, record_of
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
-from interlock_gateway.pipeline.enforce import NO_REFLECTION, Path
+from interlock_gateway.pipeline.enforce import Path
 from interlock_gateway.pipeline.held import Caller, HeldCalls
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.redeeming import Redeeming
+from interlock_gateway.pipeline.reflection import Reflection
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
 from interlock_gateway.pipeline.resolve_tool import resolve_tool
 from interlock_gateway.pipeline.run import CallRun
@@ -33,9 +34,6 @@ from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
 from interlock_gateway.sessions.live import LiveSession, RunningCall
-
-_ENDLESS = (CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED)
-"""What is answered before a call has ended: asked again, it goes on."""
 
 
 class CallPipeline:
@@ -49,7 +47,8 @@ class CallPipeline:
         self._resolver = Resolver(parts, self)
         self._conclusion = Conclusion(parts)
         self._asking = Asking(parts)
-        self._redeeming = Redeeming(self._steps, self._asking)
+        self._reflection = Reflection(self._steps)
+        self._redeeming = Redeeming(self._steps, self._asking, self._reflection)
         self._ids = Ids()
         self._draining = False
         self.held = HeldCalls(parts, self)
@@ -92,7 +91,15 @@ class CallPipeline:
     ) -> CallResult:
         """What a call that waits for a person is answered with. While it is held open it is not in flight (CHK-4)."""
         until = None if request.deadline_s is None else started + request.deadline_s
-        caller = Caller(principal, request.session_id, result.call_id, until, on_event, lends_deadline=True)
+        caller = Caller(
+            principal,
+            request.session_id,
+            result.call_id,
+            until,
+            on_event,
+            lends_deadline=True,
+            deliverable=request.deliverable,
+        )
         try:
             return await self.held.answer(caller, request, result)
         except StateError as error:
@@ -192,7 +199,7 @@ class CallPipeline:
 
     async def _kept(self, run: CallRun, result: CallResult) -> None:
         """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
-        if result.status in _ENDLESS or run.taken:
+        if result.status in ENDLESS or run.taken:
             return
         with contextlib.suppress(StateError):  # nothing ran: asked again, the call is decided again
             if run.resuming is not None:
@@ -207,7 +214,7 @@ class CallPipeline:
         if known is None and not run.read_only and run.tool is not None:
             record = await self._parts.store.calls.find_call(run.session_id, call_id)
             if record is not None:
-                return await self._asking.known(run, record)
+                return await self._asking.known(run, await self._parts.store.calls.outcome_of(record))
             known = live.running.get(call_id) or live.remembered.get(call_id)
         if known is None:
             return None
@@ -272,12 +279,14 @@ class CallPipeline:
             _hand_on(answer, ending)
             return
         answer.set_result(ending)
-        if ending.status not in _ENDLESS:
+        if ending.status not in ENDLESS:
             run.live.remember(run.call_id, run.request_digest, ending)
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
         refusal = await self._steps.decide(run)
+        if refusal is None and run.request.deliverable is not None and self._steps.path(run) is not Path.DENY:
+            refusal = self._reflection.ended(run)
         result = refusal if refusal is not None else await self._enforce(run, enforce)
         return result if run.taken else await self._conclusion.concluded(run, result)
 
@@ -288,7 +297,7 @@ class CallPipeline:
         if path is Path.DENY:
             return run.answer(CallStatus.DENIED, run.decided.message, is_error=True)
         if path is Path.REFLECT:
-            return self._steps.refuse(run, "reflection_unavailable", NO_REFLECTION)
+            return self._reflection.required(run)
         if path is Path.CHECKPOINT:
             return await self._ask(run)
         if (refusal := self._steps.ready_to_send(run)) is not None:

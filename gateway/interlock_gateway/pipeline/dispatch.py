@@ -189,10 +189,16 @@ class _Journaled:
             if run.resuming is not None:
                 run.taken = True
                 return run.answer(CallStatus.AWAITING_CHECKPOINT)
-            return stored_answer(self._parts, run, begun.existing)
+            return stored_answer(self._parts, run, await self._parts.store.calls.outcome_of(begun.existing))
         run.journaled = True
+        return await self._sent(recorded=recorded)
+
+    async def _sent(self, *, recorded: bool) -> CallResult:
+        if not self._parts.store.stands:
+            # Others have taken this replica for dead since, and may have called this call unknown.
+            return self._dispatcher.gateway_error(self._run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
         if not recorded:
-            refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
+            refusal = self._dispatcher.gateway_error(self._run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
             await self._finish(refusal, CallState.FAILED, OperationState.FAILED, None)
             return refusal
         return await self._dispatched()
@@ -253,8 +259,9 @@ class _Journaled:
                 error=text[:1000],
                 undid=_undid(self._run, result),
             )
-        except StateError:
-            # The intent stays: after a restart the call shows as unknown, which is what is known of it (PIPE-9).
+        except (StateError, UnknownTransitionError):
+            # The intent stays: after a restart the call shows as unknown, which is what is known of it (PIPE-9). Or it
+            # is shown as unknown already, because other replicas took this one for dead.
             raise RequestError(
                 RequestFault.STATE_UNAVAILABLE, "the call ran, but its outcome could not be recorded"
             ) from None
@@ -283,6 +290,7 @@ class _Journaled:
             workdir=run.request.workdir,
             decision_id=run.decided.decision_id,
             undoes=run.undoes,
+            deliverable=run.request.deliverable,
         )
 
 

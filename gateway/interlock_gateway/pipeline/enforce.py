@@ -6,7 +6,6 @@ from interlock_gateway.core.decision import Decision, Verdict
 
 OBSERVE = "observe"
 NO_HANDLER = "checkpoint required but no approval handler is registered"
-NO_REFLECTION = "reverse thinking is required, and this gateway has no way to take a deliverable yet"
 
 
 class Path(StrEnum):

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus, CheckpointMode
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointState
+from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.core.outcome import WaitingEvent
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
@@ -55,7 +56,8 @@ class Core(Protocol):
 class Caller:
     """Who asks for a call. `until` is when they stop waiting, in monotonic seconds; `None` when they do not.
 
-    `lends_deadline` says that the call has to be done by then, too; else it takes as long as it may.
+    `lends_deadline` says that the call has to be done by then, too; else it takes as long as it may. `deliverable` is
+    what the agent thought of the call, when that came with this request.
     """
 
     principal: Principal
@@ -64,6 +66,7 @@ class Caller:
     until: float | None = None
     on_event: EventSink = ignore_events
     lends_deadline: bool = False
+    deliverable: FrozenJsonObject | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -118,12 +121,12 @@ class HeldCalls:
                 del self._holding[caller.key]
         return outcome or await self._abandoned(caller) or held
 
-    async def wait(self, caller: Caller) -> None:
-        """Return once the call is settled or the caller's time is up; it goes on when they go."""
+    async def wait(self, caller: Caller) -> bool:
+        """Whether there was an answer, once there is one or the caller's time is up; the call goes on when they go."""
         self.check_room()
         self._holding[caller.key] += 1
         try:
-            await self._settled(caller)
+            return await self._settled(caller) is not None
         finally:
             self._holding[caller.key] -= 1
             if not self._holding[caller.key]:
@@ -295,7 +298,7 @@ class HeldCalls:
         return CallRun(
             principal=caller.principal,
             live=live,
-            request=_request(checkpoint, edited=edited),
+            request=_request(checkpoint, caller.deliverable, edited=edited),
             call_id=checkpoint.call_id,
             tool=tool,
             received_at=clock.now(),
@@ -326,7 +329,7 @@ def _kind(checkpoint: Checkpoint, *, edited: bool) -> CallKind:
     return CallKind.CALL if checkpoint.kind is CallKind.APPLY else checkpoint.kind
 
 
-def _request(checkpoint: Checkpoint, *, edited: bool) -> CallRequest:
+def _request(checkpoint: Checkpoint, deliverable: FrozenJsonObject | None, *, edited: bool) -> CallRequest:
     applies = checkpoint.kind is CallKind.APPLY
     raw = checkpoint.resolve_input if applies else checkpoint.input
     if edited and checkpoint.ending is not None:
@@ -339,7 +342,7 @@ def _request(checkpoint: Checkpoint, *, edited: bool) -> CallRequest:
         workdir="" if applies else checkpoint.workdir,
         intent=checkpoint.intent,
         labels=checkpoint.labels,
-        deliverable=checkpoint.deliverable,
+        deliverable=checkpoint.deliverable or deliverable,
         checkpoint_mode=checkpoint.mode,
     )
 

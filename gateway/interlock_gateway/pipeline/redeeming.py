@@ -8,6 +8,7 @@ from interlock_gateway.pipeline.approval import VOID, only_policy_changed, satis
 from interlock_gateway.pipeline.asking import Asking
 from interlock_gateway.pipeline.bind import call_digest
 from interlock_gateway.pipeline.enforce import Path
+from interlock_gateway.pipeline.reflection import Reflection
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.steps import Steps
 
@@ -20,9 +21,10 @@ Enforce = Callable[[CallRun], Awaitable[CallResult]]
 class Redeeming:
     """Enforces the second decision about a call that waited. Whatever is not exactly as it was approved is denied."""
 
-    def __init__(self, steps: Steps, asking: Asking) -> None:
+    def __init__(self, steps: Steps, asking: Asking, reflection: Reflection) -> None:
         self._steps = steps
         self._asking = asking
+        self._reflection = reflection
 
     async def enforced(self, run: CallRun, checkpoint: Checkpoint, enforce: Enforce) -> CallResult:
         """Run the call with `enforce`, which uses the approval up; ask anew; or deny."""
@@ -34,12 +36,17 @@ class Redeeming:
         void = why_void(run, checkpoint)
         if void is not None:
             return await self._voided(run, checkpoint, path, void)
+        return self._hindered(run, checkpoint, path) or await enforce(run)
+
+    def _hindered(self, run: CallRun, checkpoint: Checkpoint, path: Path) -> CallResult | None:
+        """Why an approved call does not run now; `None` when it does."""
+        if path is Path.REFLECT:
+            # The approval is not used by that: the same call with a deliverable goes on under it (REV-4).
+            return self._reflection.required(run)
         enough = satisfies(checkpoint, run.obligations)
         if path is not Path.DISPATCH or not enough:
             return self._void(run, NOT_ALLOWED if enough else MORE_PEOPLE)
-        if (refusal := self._steps.ready_to_send(run)) is not None:
-            return refusal
-        return await enforce(run)
+        return self._steps.ready_to_send(run)
 
     async def _edited(self, run: CallRun, checkpoint: Checkpoint, path: Path) -> CallResult:
         """The input that an approver wrote: approved by them, if they may, and by as many others as policy wants."""

@@ -198,6 +198,4 @@ class CallRun:
 def _digest_of(request: CallRequest, tool: str) -> str:
     digest = hashlib.sha256(f"{len(tool)}:{tool}{len(request.workdir)}:{request.workdir}".encode())
     digest.update(request.input)
-    if request.deliverable is not None:
-        digest.update(repr(sorted(request.deliverable.items())).encode())
     return digest.hexdigest()

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
-from interlock_gateway.core.call import CallKind, CallResult
+from interlock_gateway.core.call import CallKind, CallResult, CallStatus
 from interlock_gateway.core.decision import DecisionError, denial_for_failure
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.facts import workdir_inside
 from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
 from interlock_gateway.pipeline.decide import decide
+from interlock_gateway.pipeline.deliverable import form_for, problems_of
 from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
@@ -39,6 +40,8 @@ class Steps:
             return self.refuse(run, "invalid_input", error.message)
         if run.request.workdir and (problem := workdir_inside(run.request.workdir, run.live.session.roots)):
             return self.refuse(run, "outside_workspace", problem)
+        if run.request.deliverable is not None and (problems := problems_of(run.request.deliverable)):
+            return self._unfit_deliverable(run, problems)
         await self._decide(run)
         return None
 
@@ -57,6 +60,12 @@ class Steps:
         """A denial by the gateway itself."""
         engine = self._parts.engine
         return run.refused(code, message, revision=engine.revision, profile=engine.profile)
+
+    def _unfit_deliverable(self, run: CallRun, problems: list[str]) -> CallResult:
+        """Ask for a better one: the agent may mend it, so the call's id is not used up by this."""
+        lines = "\n".join(f"- {problem}" for problem in problems)
+        refused = self.refuse(run, "invalid_deliverable", f"The deliverable cannot be taken:\n{lines}")
+        return replace(refused, status=CallStatus.REFLECTION_REQUIRED, reflection=form_for(run))
 
     def path(self, run: CallRun) -> Path:
         """Where the decision sends the call."""

@@ -132,7 +132,7 @@ async def test_an_unconfirmed_declaration_can_only_make_a_tool_look_less_safe(so
         for name in ("reads", "previews", "undoes", "shell"):
             result = await session.call(name, {"command": "ls"})
             assert (result.status, result.text) == (CallStatus.DENIED, NO_HANDLER), name
-        assert "reflection_unavailable" in codes(await session.call("thinks", {}))
+        assert (await session.call("thinks", {})).status is CallStatus.REFLECTION_REQUIRED
         assert "confidence_missing" in codes(await session.call("sure", {}))
         (info,) = await at.admin.providers()
         assert info.unconfirmed_tools == len(tools)
