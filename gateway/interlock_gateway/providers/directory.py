@@ -89,7 +89,7 @@ class Directory:
         if connection is None:
             raise RequestError(RequestFault.PROVIDER_NOT_FOUND, f"there is no provider {name}", field="provider")
         await _stop(connection)
-        # Its channel closes itself once the last call in flight has let go of it.
+        connection.provider.retire()
         return self._registry.unregister(name)
 
     async def settled(self, timeout_s: float, *only: Connection) -> None:

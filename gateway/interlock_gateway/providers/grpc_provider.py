@@ -4,10 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-import grpc
-import grpc.aio
 from interlock.v1 import provider_pb2, tool_provider_service_pb2_grpc
 from interlock.v1 import tool_provider_service_pb2 as service_pb2
 
@@ -24,6 +22,8 @@ from interlock_gateway.core.outcome import (
 )
 from interlock_gateway.core.tool import ToolDefinition
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
+from interlock_gateway.http2.status import Status, StatusError
+from interlock_gateway.providers.channel import Channel
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import (
     MAX_LABEL,
@@ -52,15 +52,14 @@ TOOLS_AT_ONCE = 20
 # The provider itself answered with one of these: it refused or failed, and says so.
 _ANSWERED = frozenset(
     {
-        grpc.StatusCode.INVALID_ARGUMENT,
-        grpc.StatusCode.NOT_FOUND,
-        grpc.StatusCode.UNIMPLEMENTED,
-        grpc.StatusCode.UNAUTHENTICATED,
-        grpc.StatusCode.PERMISSION_DENIED,
-        grpc.StatusCode.FAILED_PRECONDITION,
+        Status.INVALID_ARGUMENT,
+        Status.NOT_FOUND,
+        Status.UNIMPLEMENTED,
+        Status.UNAUTHENTICATED,
+        Status.PERMISSION_DENIED,
+        Status.FAILED_PRECONDITION,
     }
 )
-_DETAILS_KEY = "grpc-status-details-bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +77,9 @@ class GrpcProvider:
     def __init__(self, name: str, address: str, *, token: str, max_message_bytes: int) -> None:
         self.name = name
         self.address = address
-        self._metadata = (("authorization", f"Bearer {token}"),) if token else None
-        self._channel = grpc.aio.insecure_channel(
-            address,
-            options=(
-                ("grpc.max_receive_message_length", max_message_bytes),
-                ("grpc.max_send_message_length", max_message_bytes),
-                ("grpc.initial_reconnect_backoff_ms", 100),
-                ("grpc.min_reconnect_backoff_ms", 100),
-                ("grpc.max_reconnect_backoff_ms", 5_000),
-                ("grpc.enable_retries", 0),  # a retry below us could run a call twice
-                ("grpc.use_local_subchannel_pool", 1),
-            ),
-        )
-        self._stub = tool_provider_service_pb2_grpc.ToolProviderServiceStub(self._channel)
+        self._channel = Channel(address, max_message_bytes=max_message_bytes, token=token)
+        # The generated stub asks no more of a channel than ours has; its own types know only grpcio's.
+        self._stub = tool_provider_service_pb2_grpc.ToolProviderServiceStub(cast("Any", self._channel))
         self._execute_once = self._channel.unary_unary(
             "/interlock.v1.ToolProviderService/Execute",
             request_serializer=service_pb2.ExecuteRequest.SerializeToString,
@@ -105,14 +93,18 @@ class GrpcProvider:
         """Close the channel; calls in flight end as unknown."""
         await self._channel.close()
 
+    def retire(self) -> None:
+        """Close the channel once the last call in flight has ended."""
+        self._channel.retire()
+
     def connected(self) -> bool:
         """Whether the connection is up now."""
-        return self._channel.get_state() is grpc.ChannelConnectivity.READY
+        return self._channel.connected
 
     async def until_lost(self) -> None:
         """Return when the connection is lost, however briefly."""
         while self.connected() and not self._lost.is_set():
-            change = asyncio.create_task(self._channel.wait_for_state_change(grpc.ChannelConnectivity.READY))
+            change = asyncio.create_task(self._channel.until_lost())
             noticed = asyncio.create_task(self._lost.wait())
             try:
                 await asyncio.wait((change, noticed), return_when=asyncio.FIRST_COMPLETED)
@@ -127,7 +119,7 @@ class GrpcProvider:
             async with asyncio.timeout(most_s):
                 if was_connected:
                     await asyncio.sleep(most_s)
-                await self._channel.channel_ready()
+                await self._channel.until_connected()
 
     def mark_described(self) -> None:
         """What the provider describes is registered: it may be called."""
@@ -176,18 +168,19 @@ class GrpcProvider:
         try:
             if on_event is ignore_events and self._knows_result_only:
                 return self._outcome(await self._result_only(request, invocation.deadline_s))
-            call = self._stub.Execute(request, timeout=invocation.deadline_s, metadata=self._metadata)
-            return self._outcome(await _read_result(call, on_event))
-        except grpc.aio.AioRpcError as error:
+            reading = _Reading(on_event)
+            await self._stub.Execute(request, timeout=invocation.deadline_s, on_message=reading.take)
+            return self._outcome(reading.result())
+        except StatusError as error:
             raise self._mapped(error) from None
 
     async def _result_only(self, request: service_pb2.ExecuteRequest, timeout_s: float) -> provider_pb2.ToolResult:
         """The one message of a call that nobody listens to, read as a unary call: half the cost of a stream."""
         request.result_only = True
-        answer = await self._execute_once(request, timeout=timeout_s, metadata=self._metadata)
+        answer = await self._execute_once(request, timeout=timeout_s)
         if answer.WhichOneof("event") != "result":
             raise OutcomeUnknownError(f"provider {self.name} answered with something that is no result")
-        return answer.result
+        return cast("provider_pb2.ToolResult", answer.result)
 
     async def dry_run(self, invocation: Invocation) -> DryRun:
         """Say what the call would do."""
@@ -246,14 +239,14 @@ class GrpcProvider:
 
     async def _unary(self, rpc: Callable[..., Awaitable[Any]], request: object, timeout_s: float) -> Any:
         try:
-            return await rpc(request, timeout=timeout_s, metadata=self._metadata)
-        except grpc.aio.AioRpcError as error:
+            return await rpc(request, timeout=timeout_s)
+        except StatusError as error:
             raise self._mapped(error) from None
 
     async def _connected(self, timeout_s: float) -> None:
         try:
             async with asyncio.timeout(min(CONNECT_S, timeout_s)):
-                await self._channel.channel_ready()
+                await self._channel.until_connected()
         except TimeoutError:
             raise ProviderDownError(f"provider {self.name} cannot be reached") from None
 
@@ -264,18 +257,15 @@ class GrpcProvider:
             # It ran, and its answer cannot be read: what came of it is not known.
             raise OutcomeUnknownError(error.message) from None
 
-    def _mapped(self, error: grpc.aio.AioRpcError) -> ProviderError:
-        code = error.code()
-        if code in _ANSWERED or (code is grpc.StatusCode.RESOURCE_EXHAUSTED and _has_details(error)):
-            return ProviderFailedError(f"provider {self.name} refused: {code.name}: {error.details()}")
-        if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+    def _mapped(self, error: StatusError) -> ProviderError:
+        if error.unsent:
+            return ProviderDownError(f"provider {self.name} cannot be reached")
+        # Our own side says RESOURCE_EXHAUSTED too, of an answer that is too large; it has no details.
+        if error.status in _ANSWERED or (error.status is Status.RESOURCE_EXHAUSTED and error.has_details):
+            return ProviderFailedError(f"provider {self.name} refused: {error.status.name}: {error.message}")
+        if error.status is Status.DEADLINE_EXCEEDED:
             return OutcomeUnknownError(f"provider {self.name} did not answer in time")
-        return OutcomeUnknownError(f"provider {self.name} was lost while the call ran ({code.name})")
-
-
-def _has_details(error: grpc.aio.AioRpcError) -> bool:
-    """Whether the provider itself said it. Our own side says RESOURCE_EXHAUSTED of an answer that is too large."""
-    return any(key == _DETAILS_KEY for key, _ in error.trailing_metadata() or ())
+        return OutcomeUnknownError(f"provider {self.name} was lost while the call ran ({error.status.name})")
 
 
 def _rendering(given: provider_pb2.Rendering) -> Rendering:
@@ -290,19 +280,28 @@ def _execute_request(invocation: Invocation) -> service_pb2.ExecuteRequest:
     return request
 
 
-async def _read_result(call: Any, on_event: EventSink) -> provider_pb2.ToolResult:
-    result: provider_pb2.ToolResult | None = None
-    async for event in call:
+class _Reading:
+    """Takes the events of one call as they come, and keeps its result."""
+
+    def __init__(self, on_event: EventSink) -> None:
+        self._on_event = on_event
+        self._result: provider_pb2.ToolResult | None = None
+
+    def take(self, event: service_pb2.ExecuteResponse) -> None:
+        """One event."""
         kind = event.WhichOneof("event")
         if kind == "result":
-            result = event.result
+            self._result = event.result
         elif kind == "progress":
             progress = event.progress
             total = progress.total if progress.HasField("total") else None
-            on_event(ProgressEvent(progress.progress, bounded(progress.message, MAX_LABEL), total))
+            self._on_event(ProgressEvent(progress.progress, bounded(progress.message, MAX_LABEL), total))
         elif kind == "output":
             text = bounded(event.output.text, MAX_OUTPUT)
-            on_event(OutputEvent(text, stderr=event.output.stream == 2))  # noqa: PLR2004 - STDERR
-    if result is None:
-        raise OutcomeUnknownError("the provider ended the call without a result")
-    return result
+            self._on_event(OutputEvent(text, stderr=event.output.stream == 2))  # noqa: PLR2004 - STDERR
+
+    def result(self) -> provider_pb2.ToolResult:
+        """The call's result. Raises `OutcomeUnknownError` when none came."""
+        if self._result is None:
+            raise OutcomeUnknownError("the provider ended the call without a result")
+        return self._result
