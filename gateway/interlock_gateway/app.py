@@ -192,9 +192,10 @@ async def _policy(
 async def _store(config: Config, replica: str, stack: AsyncExitStack) -> SqlStateStore:
     try:
         store = await SqlStateStore.open(config.at_state(config.state.database), replica_id=replica)
+        stack.push_async_callback(store.close)
+        await store.join(config.state.lease_s)
     except (StateError, ValueError) as error:
         raise ConfigError(f"the state database cannot be used: {error}") from None
-    stack.push_async_callback(store.close)
     return store
 
 

@@ -186,7 +186,11 @@ class StateConfig(Section):
     dir: Path = Path("~/.local/state/interlock")
     """The state directory: sockets, database, receipts, artifacts, keys."""
     database: str = "sqlite:///{state}/state.db"
-    """The database's URL; `{state}` is the state directory."""
+    """The database's URL; `{state}` is the state directory. A PostgreSQL server, which several gateways may share, is
+    `postgresql://USER@HOST/NAME?sslmode=verify-full`; its password is best given as `PGPASSWORD`, or in a file."""
+    lease_s: Annotated[float, Field(ge=1, le=300)] = 5.0
+    """On PostgreSQL: after how many seconds of silence other gateways take this one for dead, and what it was running
+    for unknown."""
 
 
 class AuditConfig(Section):

@@ -171,7 +171,7 @@ class Gateway:
         rooms = self.rooms
         return (
             Component("policy", rooms.engine.ready, "" if rooms.engine.ready else "no worker with the policy lives"),
-            Component("state", rooms.store.healthy, "" if rooms.store.healthy else "the database cannot be written"),
+            _state(rooms.store),
             Component("audit", rooms.audit.healthy, "" if rooms.audit.healthy else "receipts cannot be written"),
         )
 
@@ -209,6 +209,14 @@ class Gateway:
             policy=rooms.policy,
             state=self.state,
         )
+
+
+def _state(store: SqlStateStore) -> Component:
+    if not store.stands:
+        return Component("state", healthy=False, message=f"this replica has no lease on {store.shown}")
+    if not store.healthy:
+        return Component("state", healthy=False, message="the database cannot be written")
+    return Component("state", healthy=True, message=store.shown)
 
 
 def _split(addresses: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -65,6 +65,10 @@ class CallStore(Protocol):
         """What is kept of the call."""
         ...
 
+    async def outcome_of(self, record: CallRecord) -> CallRecord:
+        """The record of a call that another replica is running, once it has ended there; any other one at once."""
+        ...
+
     async def begin_call(self, record: CallRecord, operation: Operation) -> BeginOutcome:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
 

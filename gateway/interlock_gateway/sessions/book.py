@@ -1,23 +1,27 @@
 """The book of sessions: finds or opens the one a call belongs to, and keeps its facts (AUTH-2, TOOL-10)."""
 
 import asyncio
+import contextlib
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.pending import PendingAction
 from interlock_gateway.core.session import Principal, Session
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.errors import RequestError, RequestFault
-from interlock_gateway.pipeline.ports import StateStore
+from interlock_gateway.pipeline.ports import StateError, StateStore
 from interlock_gateway.sessions.live import LiveSession
+from interlock_gateway.sessions.turnstile import Turnstile
 
 LIVE_KEPT = 10_000
 """Idle sessions beyond this many are dropped from memory; their record and facts are in the database."""
 
+_OF_SESSIONS = frozenset({Topic.SESSION, Topic.FACTS, Topic.PENDING})
 _SESSION_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
@@ -31,6 +35,11 @@ class SessionBook:
         self._live: OrderedDict[str, LiveSession] = OrderedDict()
         self._loading: dict[str, asyncio.Task[LiveSession]] = {}
         self._dirty: dict[str, LiveSession] = {}
+        self._writing = asyncio.Lock()
+        self._errands: set[asyncio.Task[None]] = set()
+        if store.crossing is not None:
+            store.crossing.attend(self._arrived, self._departing)
+        store.changes.subscribe_elsewhere(self._changed_elsewhere)
 
     async def admit(self, principal: Principal, session_id: str) -> LiveSession:
         """The session a call is made in; its first call opens it.
@@ -38,14 +47,14 @@ class SessionBook:
         Raises `RequestError`: the id is malformed, the session is another principal's, or it is closed.
         """
         live = await self._find_or_open(Session(session_id, principal.id, self._clock.now(), roots=self._roots))
-        return _checked(live, principal, must_be_open=True)
+        return _checked(await self._current(live), principal, must_be_open=True)
 
     async def owned(self, principal: Principal, session_id: str) -> LiveSession:
         """An existing session of `principal`, open or closed. Raises `RequestError`."""
         live = self._live.get(_checked_id(session_id)) or await self._load(session_id)
         if live is None:
             raise RequestError(RequestFault.SESSION_NOT_FOUND, f"there is no session {session_id}", field="session_id")
-        return _checked(live, principal, must_be_open=False)
+        return _checked(await self._current(live), principal, must_be_open=False)
 
     async def for_evaluation(self, principal: Principal, session_id: str) -> LiveSession:
         """The session as `admit` gives it, or one that is kept nowhere when there is none yet."""
@@ -53,7 +62,7 @@ class SessionBook:
         if live is None:
             record = Session(session_id, principal.id, self._clock.now(), roots=self._roots)
             return LiveSession(record, SessionFacts())
-        return _checked(live, principal, must_be_open=True)
+        return _checked(await self._current(live), principal, must_be_open=True)
 
     async def open(self, principal: Principal, wanted: Session) -> LiveSession:
         """Open a session with the caller's intent, labels, tools and roots; one that is open in the same way is theirs.
@@ -107,26 +116,38 @@ class SessionBook:
         self._take(live, await self._store.sessions.get_session(live.session.session_id))
 
     def touch(self, live: LiveSession) -> None:
-        """Note that the session's facts have changed; they are written behind."""
+        """Note that the session's facts have changed; they are written behind, and at once where others must know."""
         live.dirty = True
         self._dirty[live.session.session_id] = live
+        if self._store.crossing is not None and len(live.facts.taints) > live.taints_kept:
+            self._begin(self._departing(live.session.session_id))
 
     async def flush(self) -> None:
         """Write the facts that have changed. Called about once a second, and at the end."""
-        taken, self._dirty = self._dirty, {}
+        async with self._writing:
+            taken, self._dirty = self._dirty, {}
+            try:
+                await self._write(taken)
+            finally:
+                self._drop_idle()
+
+    async def _write(self, taken: dict[str, LiveSession]) -> None:
+        if not taken:
+            return
         for live in taken.values():
             live.dirty = False
+        taints = {session_id: len(live.facts.taints) for session_id, live in taken.items()}
         try:
-            if taken:
-                await self._store.sessions.save_session_facts(
-                    {session_id: live.facts.to_json() for session_id, live in taken.items()}
-                )
+            await self._store.sessions.save_session_facts(
+                {session_id: live.facts.to_json() for session_id, live in taken.items()}
+            )
         except BaseException:
-            for live in taken.values():
-                self.touch(live)  # what policy counts on must not be forgotten because a disk was full for a moment
+            for live in taken.values():  # what policy counts on must not be forgotten because a disk was full
+                live.dirty = True
+            self._dirty = taken | self._dirty
             raise
-        finally:
-            self._drop_idle()
+        for session_id, live in taken.items():
+            live.taints_kept = taints[session_id]
 
     def in_memory(self, session_id: str) -> LiveSession | None:
         """The session if it is in memory."""
@@ -173,15 +194,70 @@ class SessionBook:
 
     async def _enter(self, record: Session) -> LiveSession:
         kept = await self._store.sessions.load_session_facts(record.session_id)
-        # Roots may have been narrowed since the session was opened; it never keeps more than is configured now (REF-4).
-        record = replace(record, roots=_common(self._roots, record.roots))
         live = LiveSession(
-            record,
+            self._narrowed(record),
             SessionFacts.from_json(kept.own) if kept.own is not None else SessionFacts(),
             tuple(map(SessionFacts.from_json, kept.others)),
+            turnstile=Turnstile(record.session_id, self._store.crossing),
         )
+        live.taints_kept = len(live.facts.taints)
         await self.recount_pending(live)
         return self._live.setdefault(record.session_id, live)
+
+    def _narrowed(self, record: Session) -> Session:
+        # Roots may have been narrowed since the session was opened; it never keeps more than is configured now (REF-4).
+        return replace(record, roots=_common(self._roots, record.roots))
+
+    # -- other replicas --
+
+    def _changed_elsewhere(self, change: Change) -> None:
+        if change.topic is Topic.EVERYTHING:
+            for live in self._live.values():
+                live.stale = True
+        elif change.topic in _OF_SESSIONS and (found := self._live.get(change.session_id)) is not None:
+            found.stale = True
+            if not found.idle:  # calls of it are under way, and look at it before they run
+                self._begin(self._read_again(found))
+
+    async def _current(self, live: LiveSession) -> LiveSession:
+        if live.stale:
+            await self._read_again(live)
+        return live
+
+    async def _read_again(self, live: LiveSession) -> None:
+        """Read what others may have changed of a session in memory."""
+        session_id = live.session.session_id
+        live.stale = False
+        try:
+            record, kept, _ = await asyncio.gather(
+                self._store.sessions.get_session(session_id),
+                self._store.sessions.load_session_facts(session_id),
+                self.recount_pending(live),
+            )
+        except BaseException:
+            live.stale = True
+            raise
+        live.elsewhere = tuple(map(SessionFacts.from_json, kept.others))
+        if record is not None:
+            live.session = self._narrowed(record)
+
+    async def _arrived(self, session_id: str) -> None:
+        """The session's calls may run here now; until a moment ago others may have run elsewhere."""
+        live = self._live.get(session_id)
+        if live is not None:
+            await self._read_again(live)
+
+    async def _departing(self, session_id: str) -> None:
+        """Write what this replica saw of the session, so that the next one sees it."""
+        async with self._writing:
+            live = self._dirty.pop(session_id, None)
+            if live is not None:
+                await self._write({session_id: live})
+
+    def _begin(self, errand: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(_excused(errand))
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
 
     def _take(self, live: LiveSession, record: Session | None) -> None:
         if record is not None:
@@ -194,6 +270,12 @@ class SessionBook:
         idle = [session_id for session_id, live in self._live.items() if live.idle]
         for session_id in idle[:excess]:
             del self._live[session_id]
+
+
+async def _excused(errand: Coroutine[None, None, None]) -> None:
+    # Stale or dirty, the session stays marked as such: whoever needs it next tries again.
+    with contextlib.suppress(StateError):
+        await errand
 
 
 def _checked_id(session_id: str) -> str:

@@ -41,7 +41,8 @@ class LiveSession:
     """A session that calls are made in. `pending_count` follows the durable stack of pending actions.
 
     `facts` is what this replica saw of the session, `elsewhere` what others did. `rolling_back` says that a rollback
-    of it is under way here. `stale` says that something has changed elsewhere and has to be read again.
+    of it is under way here. `stale` says that something has changed elsewhere and has to be read again;
+    `taints_kept` is how many of its taints are in the database.
     """
 
     session: Session
@@ -55,6 +56,7 @@ class LiveSession:
     remembered: OrderedDict[str, RememberedCall] = field(default_factory=OrderedDict)
     remembered_bytes: int = 0
     dirty: bool = False
+    taints_kept: int = 0
     rolling_back: bool = False
     head_json: str = ""
 

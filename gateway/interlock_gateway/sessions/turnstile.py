@@ -3,13 +3,20 @@
 import asyncio
 from collections import deque
 
+from interlock_gateway.pipeline.ports import Crossing
+
 
 class Turnstile:
-    """A fair shared/exclusive lock. Not re-entrant; cancelling a waiter gives up its place and wakes the next."""
+    """A fair shared/exclusive lock. Not re-entrant; cancelling a waiter gives up its place and wakes the next.
 
-    __slots__ = ("_exclusive", "_shared", "_waiting")
+    With a `crossing` the session's calls of other replicas are kept apart from those here, too.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_crossing", "_exclusive", "_session_id", "_shared", "_waiting")
+
+    def __init__(self, session_id: str = "", crossing: Crossing | None = None) -> None:
+        self._session_id = session_id
+        self._crossing = crossing
         self._shared = 0
         self._exclusive = False
         self._waiting: deque[tuple[bool, asyncio.Future[None]]] = deque()
@@ -24,7 +31,25 @@ class Turnstile:
         return len(self._waiting)
 
     async def acquire(self, *, shared: bool) -> None:
-        """Wait for a place."""
+        """Wait for a place. Raises `StateUnavailableError` when other replicas cannot be kept out."""
+        await self._acquire_here(shared=shared)
+        if self._crossing is None:
+            return
+        try:
+            coming = self._crossing.enter(self._session_id, shared=shared)
+            if coming is not None:
+                await coming
+        except BaseException:
+            self._release_here(shared=shared)
+            raise
+
+    def release(self, *, shared: bool) -> None:
+        """Give the place back and let the next ones in."""
+        if self._crossing is not None:
+            self._crossing.leave(self._session_id)
+        self._release_here(shared=shared)
+
+    async def _acquire_here(self, *, shared: bool) -> None:
         if not self._waiting and self._free_for(shared=shared):
             self._take(shared=shared)
             return
@@ -36,8 +61,7 @@ class Turnstile:
             self._leave(shared=shared, place=place)
             raise
 
-    def release(self, *, shared: bool) -> None:
-        """Give the place back and let the next ones in."""
+    def _release_here(self, *, shared: bool) -> None:
         if shared:
             self._shared -= 1
         else:
@@ -55,7 +79,7 @@ class Turnstile:
 
     def _leave(self, *, shared: bool, place: "asyncio.Future[None]") -> None:
         if place.done() and not place.cancelled():
-            self.release(shared=shared)  # it was admitted in the same moment it was cancelled
+            self._release_here(shared=shared)  # it was admitted in the same moment it was cancelled
             return
         self._waiting = deque(entry for entry in self._waiting if entry[1] is not place)
         self._admit()

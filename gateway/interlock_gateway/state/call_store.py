@@ -1,18 +1,20 @@
 """Call ids and their outcomes, each in one transaction with the journal (PIPE-9, PIPE-10)."""
 
+import asyncio
 from functools import partial
 
 from sqlalchemy import bindparam, select, update
 
 from interlock_gateway.core.call import CALL_MACHINE, CallResult, CallState, CallStatus
-from interlock_gateway.core.change import Topic
+from interlock_gateway.core.change import EVERYTHING, Change, Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.operation import Operation, OperationState, Undid, UndoInfo
 from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, UnknownRecordError
+from interlock_gateway.state.changes import LocalChanges
 from interlock_gateway.state.codec import decode_result, encode_result
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.operations import finish_operation, write_intent
-from interlock_gateway.state.schema import calls
+from interlock_gateway.state.schema import IS_INTENDED, calls, operations
 from interlock_gateway.state.transaction import Link, Row, Statement
 
 _COLUMNS = (
@@ -43,6 +45,12 @@ _FINISH = Statement(
     )
 )
 
+_WHOSE = Statement(
+    select(operations.c.replica_id).where(
+        operations.c.session_id == bindparam("session"), operations.c.call_id == bindparam("call"), IS_INTENDED
+    )
+)
+
 
 class Calls:
     """`CallStore` on a database, for one replica."""
@@ -51,6 +59,11 @@ class Calls:
         self._reader = reader
         self._writer = writer
         self._replica_id = replica_id
+        self._changes: LocalChanges | None = None
+
+    def hear(self, changes: LocalChanges) -> None:
+        """Others run calls too, and `changes` tells when those end."""
+        self._changes = changes
 
     def encode_result(self, result: CallResult) -> bytes:
         """`result` as it is kept in a record."""
@@ -63,6 +76,30 @@ class Calls:
     async def find_call(self, session_id: str, call_id: str) -> CallRecord | None:
         """What is kept of the call."""
         return await self._reader.submit(partial(find_call, session_id=session_id, call_id=call_id))
+
+    async def outcome_of(self, record: CallRecord) -> CallRecord:
+        """The record of a call that another replica is running, once it has ended there; any other one at once.
+
+        A replica that dies is found out, and its calls become unknown, so that this ends too.
+        """
+        if record.state is not CallState.DISPATCHING or self._changes is None:
+            return record
+        changed = asyncio.Event()
+
+        def told(change: Change) -> None:
+            if change in (Change(Topic.CALL, record.session_id, record.call_id), EVERYTHING):
+                changed.set()
+
+        forget = self._changes.subscribe(told)
+        try:
+            while True:
+                found, runs_here = await self._reader.submit(partial(_running, record=record, here=self._replica_id))
+                if runs_here or found.state is not CallState.DISPATCHING:
+                    return found
+                await changed.wait()
+                changed.clear()
+        finally:
+            forget()
 
     async def begin_call(self, record: CallRecord, operation: Operation) -> BeginOutcome:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
@@ -104,6 +141,13 @@ class Calls:
     async def record_outcome(self, record: CallRecord) -> CallRecord:
         """Keep a call that ended without dispatch, unless its id was used before; the kept record."""
         return await self._writer.submit(partial(_record, record=record))
+
+
+def _running(link: Link, record: CallRecord, here: str) -> tuple[CallRecord, bool]:
+    """The record as it is now, and whether the call is, or was last, this replica's own."""
+    row = link.row(_WHOSE, session=record.session_id, call=record.call_id)
+    found = find_call(link, record.session_id, record.call_id)
+    return found or record, row is None or row[0] == here
 
 
 def finish_call(

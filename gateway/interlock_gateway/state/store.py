@@ -136,6 +136,7 @@ class SqlStateStore:
             on_tick=self._look_for_orphans,
         )
         await self._replica.join()
+        self.calls.hear(self.changes)
 
     @property
     def crossing(self) -> Crossing | None:
