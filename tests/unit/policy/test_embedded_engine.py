@@ -124,6 +124,37 @@ async def test_more_runaways_than_workers_do_not_starve_the_others() -> None:
             runaway.cancel()
 
 
+@pytest.mark.req("REL-7")
+async def test_a_runaway_that_waited_for_a_worker_is_not_given_its_whole_time_again() -> None:
+    async with running(settings=PoolSettings(workers=1, most_workers=1, timeout_s=1.0, longest_wait_s=5.0)) as engine:
+        began = asyncio.get_running_loop().time()
+        denied = await asyncio.gather(*(failure(engine, b'{"do": "loop"}') for _ in range(2)))
+        assert denied == [GatewayErrorCode.POLICY_TIMEOUT] * 2
+        assert asyncio.get_running_loop().time() - began < 1.8
+
+
+@pytest.mark.req("REL-7")
+async def test_a_stuck_evaluation_leaves_the_processor_to_the_others() -> None:
+    async with running(settings=PoolSettings(workers=1, most_workers=1, timeout_s=30.0)) as engine:
+        (process_id,) = engine.process_ids
+        runaway = asyncio.create_task(failure(engine, b'{"do": "loop"}'))
+        await eventually(lambda: os.getpriority(os.PRIO_PROCESS, process_id) == 19)
+        runaway.cancel()
+
+
+async def test_a_worker_that_was_slowed_down_is_replaced_when_it_is_done() -> None:
+    large = b'{"do": "measure", "filler": [' + b"[]," * 1_000_000 + b"0]}"
+    settings = PoolSettings(workers=1, most_workers=1, timeout_s=30.0)
+    async with running(settings=settings) as engine:
+        (process_id,) = engine.process_ids
+        deciding = asyncio.create_task(engine.evaluate(large))
+        await eventually(lambda: os.getpriority(os.PRIO_PROCESS, process_id) == 19)
+        queued = asyncio.create_task(said(engine))
+        assert json.loads(await deciding)["size"] == 1_000_001
+        assert await queued == "hello"
+        assert engine.process_ids != (process_id,)
+
+
 async def test_extra_workers_are_ended_when_they_have_been_idle() -> None:
     settings = PoolSettings(workers=1, most_workers=2, timeout_s=0.3, spare_s=0.01)
     async with running(settings=settings) as engine:

@@ -23,21 +23,25 @@ T = TypeVar("T")
 LOAD_TIMEOUT_S = 10.0
 RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
 SUSPICION_S = 0.002
-# An evaluation this old will probably cost its worker's life: its replacement is started now, to be there in time.
+# An evaluation this old will probably cost its worker's life. Its replacement is started now, to be there in time, and
+# what is left of the processor is for the others.
 STUCK_S = 0.02
+# What an evaluation may take in any case, also when its time has passed while it waited for a worker.
+LEAST_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
     """How workers are kept.
 
-    `workers` are always there, up to `most_workers` while some are stuck. An evaluation may take `timeout_s`, and may
-    wait `longest_wait_s` for a worker. After `slow_s` at the head of its queue it is slow: the others are sent
-    elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an idle extra one is kept.
+    `workers` are always there, up to `most_workers` while some are stuck. An evaluation may take `timeout_s` from when
+    it was submitted, and may wait `longest_wait_s` for a worker. After `slow_s` at the head of its queue it is slow: the
+    others are sent elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an idle extra
+    one is kept.
     """
 
     workers: int = 2
-    most_workers: int = 4
+    most_workers: int = 6
     timeout_s: float = 0.25
     slow_s: float = 0.002
     longest_wait_s: float = 1.0
@@ -136,11 +140,16 @@ class WorkerPool:
         slow_since = self._loop.time() - self._settings.slow_s
         for worker in self._workers:
             queued = len(worker.queue)
-            if queued < least and (not queued or worker.head_since > slow_since):
+            if queued < least and (not queued or worker.head_since > slow_since) and not worker.is_slowed:
                 best, least = worker, queued
         return best
 
     def _on_reply(self, worker: Worker) -> None:
+        if worker.is_slowed:
+            # It was not stuck after all, but its priority cannot be raised again.
+            if not worker.queue:
+                worker.kill()
+            return
         while self._waiting and len(worker.queue) < self._settings.window:
             evaluation = self._waiting.popleft()
             if not evaluation.answer.done():
@@ -188,10 +197,13 @@ class WorkerPool:
             if not worker.queue:
                 continue
             age = now - worker.head_since
-            stuck += age >= STUCK_S
-            if age >= self._settings.timeout_s and worker.suspected:
+            if age >= STUCK_S:
+                worker.slow_down()
+                stuck += 1
+            overdue = self._is_overdue(now - worker.queue[0].submitted_at, age)
+            if overdue and worker.suspected:
                 self._end_overdue(worker)
-            elif age >= self._settings.timeout_s:
+            elif overdue:
                 # The loop itself may have been held up with the reply unread: look again after it has read.
                 worker.suspected = True
                 delay = SUSPICION_S
@@ -203,6 +215,10 @@ class WorkerPool:
             self._keep_workers(min(self._settings.workers + stuck, self._settings.most_workers))
         if self._waiting or any(worker.queue for worker in self._workers):
             self._watch_in(delay)
+
+    def _is_overdue(self, since_submitted: float, since_begun: float) -> bool:
+        timeout_s = self._settings.timeout_s
+        return since_begun >= timeout_s or (since_submitted >= timeout_s and since_begun >= LEAST_S)
 
     def _end_overdue(self, worker: Worker) -> None:
         head = worker.queue[0]

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import os
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from interlock_gateway.policy.embedded.wire import LENGTH_BYTES, Reply, frame
 
 WORKER_SCRIPT = Path(__file__).with_name("worker.py")
 REAP_EVERY_S = 0.01
+LOWEST_PRIORITY = 19
 ALLOCATOR = {
     # It reserves 1 GiB of address space when it starts, and what is reserved no limit can take back.
     "MIMALLOC_ARENA_RESERVE": "8192",
@@ -106,6 +108,7 @@ class Worker(asyncio.Protocol):
     queue: deque[Evaluation] = field(default_factory=deque)
     head_since: float = 0.0
     suspected: bool = False
+    is_slowed: bool = False
     loaded: asyncio.Future[tuple[Reply, bytes]] = field(init=False)
     reaped: asyncio.Future[None] = field(init=False)
     _buffer: bytearray = field(default_factory=bytearray)
@@ -147,6 +150,13 @@ class Worker(asyncio.Protocol):
         evaluation.copies += 1
         self.queue.append(evaluation)
         self._transport.write(frame(evaluation.document))
+
+    def slow_down(self) -> None:
+        """Let the process have what processor time nobody else wants, from now on: there is no way back."""
+        if not self.is_slowed:
+            self.is_slowed = True
+            with suppress(OSError):  # it has just ended
+                os.setpriority(os.PRIO_PROCESS, self.process.pid, LOWEST_PRIORITY)
 
     def kill(self) -> None:
         """End the process now; `reaped` follows, and `on_gone` if it was connected."""
