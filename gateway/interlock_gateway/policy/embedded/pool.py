@@ -35,9 +35,9 @@ class PoolSettings:
     """How workers are kept.
 
     `workers` are always there, up to `most_workers` while some are stuck. An evaluation may take `timeout_s` from when
-    it was submitted, and may wait `longest_wait_s` for a worker. After `slow_s` at the head of its queue it is slow: the
-    others are sent elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an idle extra
-    one is kept.
+    it was submitted, and may wait `longest_wait_s` for a worker. After `slow_s` at the head of its queue it is slow:
+    the others are sent elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an idle
+    extra one is kept.
     """
 
     workers: int = 2
