@@ -3,17 +3,16 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
-from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallStatus, CheckpointMode
+from interlock_gateway.core.call import CallRequest, CallResult, CallStatus, CheckpointMode
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Verdict
 from interlock_gateway.core.operation import Operation
 from interlock_gateway.core.outcome import WaitingEvent
 from interlock_gateway.core.pending import PendingAction
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import AuditUnavailableError, RequestError, RequestFault
-from interlock_gateway.ids import Ids
 from interlock_gateway.pipeline.asking import Asking
+from interlock_gateway.pipeline.beginnings import Beginnings
 from interlock_gateway.pipeline.call_ids import check_call_id
 from interlock_gateway.pipeline.compensation import refusal, undoing
 from interlock_gateway.pipeline.conclusion import ENDLESS, Conclusion, record_of
@@ -26,12 +25,10 @@ from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.redeeming import Redeeming
 from interlock_gateway.pipeline.reflection import Reflection
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
-from interlock_gateway.pipeline.resolve_tool import resolve_tool
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.settling import Settling
 from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.providers.port import EventSink, ignore_events
-from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
 from interlock_gateway.sessions.live import LiveSession, RunningCall
 
@@ -44,12 +41,12 @@ class CallPipeline:
         self._steps = Steps(parts)
         self._dispatcher = Dispatcher(parts)
         self._previewer = Previewer(parts)
-        self._resolver = Resolver(parts, self)
+        self._beginnings = Beginnings(parts)
+        self._resolver = Resolver(parts, self, self._beginnings)
         self._conclusion = Conclusion(parts)
         self._asking = Asking(parts)
         self._reflection = Reflection(self._steps)
         self._redeeming = Redeeming(self._steps, self._asking, self._reflection)
-        self._ids = Ids()
         self._draining = False
         self.held = HeldCalls(parts, self)
         self.in_flight = 0
@@ -128,7 +125,7 @@ class CallPipeline:
         self._check_admission(request)
         self.in_flight += 1
         try:
-            run = undoing(self._run(principal, live, request, ignore_events), operation)
+            run = undoing(self._beginnings.run(principal, live, request, ignore_events), operation)
             # What a session may call for itself is another question than what takes its calls back.
             run.tool = self._parts.registry.find(request.tool)
             refused = refusal(run, operation, self._parts.engine)
@@ -171,7 +168,7 @@ class CallPipeline:
 
     async def _evaluated(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
         live = await self._parts.sessions.for_evaluation(principal, request.session_id)
-        run = self._run(principal, live, request, ignore_events)
+        run = self._beginnings.run(principal, live, request, ignore_events)
         refusal = await self._steps.decide(run)
         if refusal is None and run.decided.verdict is not Verdict.DENY:
             self._steps.ready_to_send(run)
@@ -189,7 +186,7 @@ class CallPipeline:
     async def _once(
         self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink
     ) -> CallResult:
-        run = self._run(principal, live, request, on_event)
+        run = self._beginnings.run(principal, live, request, on_event)
         if not request.call_id:
             # Nobody knows the id that was made for this call yet, so nobody can repeat it while it runs.
             return await self._through(run)
@@ -337,50 +334,6 @@ class CallPipeline:
             raise RequestError(RequestFault.OVERLOADED, "too many calls are in flight")
         if not request.tool:
             raise RequestError(RequestFault.INVALID_FIELD, "tool is empty", field="tool")
-
-    def _run(self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink) -> CallRun:
-        settings, clock = self._parts.settings, self._parts.clock
-        tool = resolve_tool(self._parts.registry, live.session, request.tool)
-        started = clock.monotonic()
-        allowed = (
-            settings.max_timeout_s if request.deadline_s is None else min(request.deadline_s, settings.max_timeout_s)
-        )
-        return CallRun(
-            principal=principal,
-            live=live,
-            request=request,
-            call_id=request.call_id or self._ids.next(),
-            tool=tool,
-            received_at=clock.now(),
-            started=started,
-            deadline_at=started + allowed,
-            decision_id=self._ids.next(),
-            on_event=on_event,
-        )
-
-    def run_for_pending(self, resolving: CallRun, tool: RegisteredTool, action: PendingAction) -> CallRun:
-        """The run that applies `action`: the previewed input, in the place of the `resolve` call that asked for it."""
-        request = replace(
-            resolving.request, tool=tool.name, input=action.input, workdir=action.workdir, labels=action.labels
-        )
-        return CallRun(
-            principal=resolving.principal,
-            live=resolving.live,
-            request=request,
-            call_id=resolving.call_id,
-            tool=tool,
-            received_at=resolving.received_at,
-            started=resolving.started,
-            deadline_at=resolving.deadline_at,
-            decision_id=self._ids.next(),
-            kind=CallKind.APPLY,
-            on_event=resolving.on_event,
-            resolving=resolving,
-            pending=action,
-            checkpoint=resolving.checkpoint,
-            resuming=resolving.resuming,
-            undoes=action.operation_id,
-        )
 
 
 def _begun(run: CallRun) -> "asyncio.Future[CallResult]":

@@ -309,7 +309,7 @@ class HeldCalls:
             on_event=caller.on_event,
             checkpoint=checkpoint,
             resuming=checkpoint,
-            undoes=checkpoint.operation_id,
+            undoes=checkpoint.operation_id if checkpoint.kind is CallKind.UNDO else "",
             digest_of_request=checkpoint.request_digest,
         )
 

@@ -8,7 +8,7 @@ from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Reason, Verdict
 from interlock_gateway.core.document import InvalidDocumentError
-from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
+from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import Resolution, StandingHandler, ToolOutcome
 from interlock_gateway.core.pending import (
     NOTHING_PENDING,
@@ -19,6 +19,7 @@ from interlock_gateway.core.pending import (
     ResolveAction,
 )
 from interlock_gateway.errors import ProviderError
+from interlock_gateway.pipeline.beginnings import Beginnings
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
 from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
@@ -27,6 +28,7 @@ from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.resolution import Answered, ResolveArguments, resolution_details
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.settling import Settling
+from interlock_gateway.pipeline.standing_apply import StandingApply, source_details
 from interlock_gateway.registry.registered import RegisteredTool
 
 RESOLVE_TOOL = "resolve"
@@ -44,10 +46,6 @@ class Core(Protocol):
         """Hand over the receipt of an answer that policy was not asked about."""
         ...
 
-    def run_for_pending(self, resolving: CallRun, tool: RegisteredTool, action: PendingAction) -> CallRun:
-        """The run that applies `action`."""
-        ...
-
 
 class Enforce(Protocol):
     """What is done with a call that policy lets through."""
@@ -60,9 +58,10 @@ class Enforce(Protocol):
 class Resolver:
     """The `resolve` tool."""
 
-    def __init__(self, parts: Parts, core: Core) -> None:
+    def __init__(self, parts: Parts, core: Core, beginnings: Beginnings) -> None:
         self._parts = parts
         self._core = core
+        self._beginnings = beginnings
         self._dispatcher = Dispatcher(parts)
         self._previewer = Previewer(parts)
         self.settling = Settling(parts.store.pending, parts.clock)
@@ -150,7 +149,7 @@ class Resolver:
         self, run: CallRun, tool: RegisteredTool, claimed: PendingAction, arguments: ResolveArguments
     ) -> CallResult:
         run.live.pending_count = max(0, run.live.pending_count - 1)
-        applying = self._core.run_for_pending(run, tool, claimed)
+        applying = self._beginnings.for_pending(run, tool, claimed)
         applying.before_waiting = lambda: self._put_back(applying, claimed)
         applying.wrap = lambda result: _applied_answer(applying, claimed, arguments, result)
         if claimed.origin is PendingOrigin.PROVIDER:
@@ -299,7 +298,7 @@ class Resolver:
             if not handler.has_reject:
                 return await self._said(run, text, code="discarded", details=details)
             return await self._rejected(run, handler.provider, resolution, text, details)
-        return await self._core.decided_and_run(run, _StandingApply(self._parts, handler, resolution, details).enforced)
+        return await self._core.decided_and_run(run, StandingApply(self._parts, handler, resolution, details).enforced)
 
     # -- an outcome that somebody knows --
 
@@ -337,30 +336,6 @@ class Resolver:
         )
 
 
-class _StandingApply:
-    """Lets a standing handler answer, after policy allowed the `resolve` call itself (PREV-12)."""
-
-    def __init__(self, parts: Parts, handler: StandingHandler, resolution: Resolution, details: JsonObject) -> None:
-        self._parts = parts
-        self._handler = handler
-        self._resolution = resolution
-        self._details = details
-
-    async def enforced(self, run: CallRun) -> CallResult:
-        provider = self._parts.providers.get(self._handler.provider)
-        if provider is None:
-            text = f"provider {self._handler.provider} is not registered any more"
-            return run.answer(CallStatus.FAILED, text, is_error=True)
-        run.sender = lambda deadline_s: provider.apply_pending(replace(self._resolution, deadline_s=deadline_s))
-        run.wrap = lambda result: self._wrapped(run, result)
-        return await Dispatcher(self._parts).change(run)
-
-    def _wrapped(self, run: CallRun, result: CallResult) -> CallResult:
-        source = _source_details(run, result)
-        added: JsonObject = {"sourceResultDetails": dict(source)} if source is not None else {}
-        return replace(result, details={**self._details, **added})
-
-
 def _no_longer_the_same(tool: RegisteredTool | None, action: PendingAction) -> str | None:
     if tool is None or tool.provider != action.provider:
         return f"The tool {action.tool} that was previewed is not registered any more. Nothing was applied; discard it."
@@ -383,18 +358,13 @@ def _resolution(run: CallRun, action: PendingAction, arguments: ResolveArguments
 
 
 def _applied_answer(run: CallRun, action: PendingAction, arguments: ResolveArguments, result: CallResult) -> CallResult:
-    source = _source_details(run, result)
+    source = source_details(run, result)
     details = resolution_details(arguments, action.source_tool, action.label, source)
     if result.status is CallStatus.FAILED:
         # A tool's own words pass through as they are; anything else says that it was the apply that failed (PREV-7).
         words = "\n".join(part.text for part in result.content if isinstance(part, Text))
         result = replace(result, content=(Text(f"Apply failed: {words}"),))
     return replace(result, details=details)
-
-
-def _source_details(run: CallRun, result: CallResult) -> FrozenJsonObject | None:
-    """What the provider's own result had as details, as far as it may be shown; `None` when it had none (PREV-9)."""
-    return result.details if run.outcome is not None and run.outcome.details is not None else None
 
 
 def _refused(run: CallRun, code: str, message: str) -> CallResult:

@@ -1,0 +1,40 @@
+"""A standing handler answers `resolve` in the place of a pending action (PREV-12)."""
+
+from dataclasses import replace
+
+from interlock_gateway.core.call import CallResult, CallStatus
+from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
+from interlock_gateway.core.outcome import Resolution, StandingHandler
+from interlock_gateway.pipeline.dispatch import Dispatcher
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.run import CallRun
+
+
+class StandingApply:
+    """Lets a standing handler answer, after policy allowed the `resolve` call itself (PREV-12)."""
+
+    def __init__(self, parts: Parts, handler: StandingHandler, resolution: Resolution, details: JsonObject) -> None:
+        self._parts = parts
+        self._handler = handler
+        self._resolution = resolution
+        self._details = details
+
+    async def enforced(self, run: CallRun) -> CallResult:
+        """Ask the handler."""
+        provider = self._parts.providers.get(self._handler.provider)
+        if provider is None:
+            text = f"provider {self._handler.provider} is not registered any more"
+            return run.answer(CallStatus.FAILED, text, is_error=True)
+        run.sender = lambda deadline_s: provider.apply_pending(replace(self._resolution, deadline_s=deadline_s))
+        run.wrap = lambda result: self._wrapped(run, result)
+        return await Dispatcher(self._parts).change(run)
+
+    def _wrapped(self, run: CallRun, result: CallResult) -> CallResult:
+        source = source_details(run, result)
+        added: JsonObject = {"sourceResultDetails": dict(source)} if source is not None else {}
+        return replace(result, details={**self._details, **added})
+
+
+def source_details(run: CallRun, result: CallResult) -> FrozenJsonObject | None:
+    """What the provider's own result had as details, as far as it may be shown; `None` when it had none (PREV-9)."""
+    return result.details if run.outcome is not None and run.outcome.details is not None else None
