@@ -33,9 +33,7 @@ class Effect(StrEnum):
 def operations(
     ctx: typer.Context,
     *,
-    session: Annotated[
-        str, typer.Option("--session", "-s", envvar="INTERLOCK_SESSION", help="The session's id.")
-    ] = "",
+    session: Annotated[str, typer.Option("--session", "-s", envvar="INTERLOCK_SESSION", help="The session's id.")] = "",
     state: Annotated[
         list[OperationState] | None, typer.Option("--state", help="Only operations in this state; may be repeated.")
     ] = None,

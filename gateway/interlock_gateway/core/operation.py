@@ -39,6 +39,10 @@ OPERATION_MACHINE: StateMachine[OperationState] = StateMachine(
 )
 
 
+UNKNOWN_STATES = (OperationState.OUTCOME_UNKNOWN, OperationState.UNDO_UNKNOWN)
+"""Nobody knows what happened, until somebody looks and says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class UndoInfo:
     """How one operation would be undone: a tool and its input, or a guide for a person (UNDO-1)."""

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from interlock_gateway.core.operation import Operation, OperationState
+from interlock_gateway.core.rollback import undo_of
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.sessionfacts import SessionFacts, together
 from interlock_gateway.errors import RequestError, RequestFault
@@ -11,6 +12,7 @@ from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.sessions.book import SessionBook
 
 _PAGE = 500
+_STANDING = (OperationState.DONE, OperationState.UNDO_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,11 @@ async def summarize(store: StateStore, book: SessionBook, session_id: str, now: 
     undoable = irreversible = after = 0
     while page := await store.journal.list_operations(session_id, _PAGE, after):
         for operation in page:
+            if operation.undoes:  # it is counted with what it undid
+                continue
             states[operation.state] += 1
             undoable += _undoable(operation)
-            irreversible += operation.state is OperationState.DONE and not _undoable(operation)
+            irreversible += operation.state in _STANDING and not _undoable(operation)
         after = page[-1].sequence
     pending = await store.pending.count_pending(session_id, now)
     return SessionSummary(session, facts, pending, states, undoable, irreversible)
@@ -51,5 +55,4 @@ async def _kept_facts(store: StateStore, session_id: str) -> SessionFacts:
 
 
 def _undoable(operation: Operation) -> bool:
-    undo = operation.undo
-    return operation.state is OperationState.DONE and undo is not None and not undo.irreversible and bool(undo.tool)
+    return operation.state in _STANDING and undo_of(operation) is not None

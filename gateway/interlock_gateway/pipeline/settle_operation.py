@@ -3,7 +3,7 @@
 from interlock_gateway.core.call import CallRequest, CallStatus
 from interlock_gateway.core.decision import Decision, Reason, Verdict
 from interlock_gateway.core.machine import UnknownTransitionError
-from interlock_gateway.core.operation import Operation, OperationState
+from interlock_gateway.core.operation import UNKNOWN_STATES, Operation, OperationState
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.ids import Ids
@@ -12,8 +12,6 @@ from interlock_gateway.pipeline.rollback_plan import operation_of_session
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.shown_operation import shown_operation
 from interlock_gateway.sessions.live import LiveSession
-
-_UNKNOWN = (OperationState.OUTCOME_UNKNOWN, OperationState.UNDO_UNKNOWN)
 
 
 class Settlement:
@@ -32,7 +30,7 @@ class Settlement:
         """
         live = await self._parts.sessions.owned(principal, session_id)
         operation = await operation_of_session(self._parts.store, session_id, operation_id, "operation_id")
-        if operation.state not in _UNKNOWN:
+        if operation.state not in UNKNOWN_STATES:
             raise _not_unknown(operation)
         run = self._run(principal, live, operation)
         run.decision = self._decision(run, operation, reason, took_effect=took_effect)

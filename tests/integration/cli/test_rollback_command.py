@@ -18,7 +18,7 @@ def operations(at: Place, session: str, *more: str) -> list[Any]:
     return found
 
 
-@pytest.mark.req("UNDO-2", "CLI-3")
+@pytest.mark.req("UNDO-2")
 def test_a_rollback_says_line_by_line_what_it_undid(at: Place) -> None:
     (at.workspace / "kept.txt").write_text("as it was")
     (at.workspace / "kept.txt").chmod(0o640)

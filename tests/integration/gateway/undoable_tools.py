@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from dataclasses import dataclass, field
+from typing import Any
 
 from interlock.provider import Tool, ToolError, ToolResult, UndoInfo, tool
 
@@ -43,7 +44,7 @@ class Shelf:
         return f"{key} is back"
 
 
-def undoable_tools(shelf: Shelf) -> list[Tool[..., object]]:
+def undoable_tools(shelf: Shelf) -> list[Tool[..., Any]]:
     """Tools over a shelf."""
 
     @tool(destructive=False, reversible=True, undo_tool="take_back")

@@ -5,7 +5,7 @@ from collections import Counter
 from interlock.v1 import gateway_status_pb2, policy_pb2, registry_pb2, session_pb2, session_report_pb2
 
 from interlock_gateway.core.jsonvalue import JsonValue
-from interlock_gateway.core.operation import OperationState
+from interlock_gateway.core.operation import UNKNOWN_STATES, OperationState
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.tool import PinState, classify
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
@@ -119,7 +119,7 @@ def session_report(summary: SessionSummary, now: float) -> session_report_pb2.Se
             irreversible=summary.irreversible,
             undone=summary.operations[OperationState.UNDONE],
             undo_failed=summary.operations[OperationState.UNDO_FAILED],
-            outcome_unknown=summary.operations[OperationState.OUTCOME_UNKNOWN],
+            outcome_unknown=sum(summary.operations[state] for state in UNKNOWN_STATES),
         ),
         generated_at=timestamp(now),
     )

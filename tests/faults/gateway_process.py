@@ -1,0 +1,62 @@
+"""`interlock serve` as a process of its own, to be killed and started again on the same state."""
+
+import asyncio
+import json
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from interlock import Gateway
+
+PATIENCE_S = 60.0
+
+
+@dataclass
+class GatewayProcess:
+    """A gateway whose state is in `directory`, before providers at these addresses."""
+
+    directory: Path
+    providers: Mapping[str, str]
+    kills: int = 0
+    _process: Process | None = field(default=None, repr=False)
+
+    async def start(self) -> Gateway:
+        """Serve; a client of it."""
+        config = self.directory / "interlock.yaml"
+        settings = {
+            "state": {"dir": str(self.directory / "state")},
+            "server": {"listen": ["unix:{state}/agent.sock"]},
+            "metrics": {"listen": ""},
+            "policy": {"workers": 1, "timeout_s": 10},
+            "workspace_roots": [str(self.directory / "root")],
+            "providers": [{"name": name, "address": address} for name, address in self.providers.items()],
+        }
+        config.write_text(json.dumps(settings))  # JSON is YAML too
+        env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
+        command = (sys.executable, "-m", "interlock_gateway.cli.main", "serve", "--config", str(config), "-o", "json")
+        with (self.directory / "serve.log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=log, env=env)
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), PATIENCE_S)
+        assert line, (self.directory / "serve.log").read_text()
+        return Gateway(json.loads(line)["agents"][0], timeout=PATIENCE_S)
+
+    def kill(self) -> None:
+        """SIGKILL, at this very moment."""
+        assert self._process is not None
+        self.kills += 1
+        self._process.kill()
+
+    async def gone(self) -> None:
+        """Return once a killed process has ended."""
+        assert self._process is not None
+        await asyncio.wait_for(self._process.wait(), PATIENCE_S)
+
+    async def stop(self) -> None:
+        """End it, if it runs."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await self.gone()
