@@ -10,6 +10,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -19,6 +20,7 @@ from interlock_gateway.approvals.editing import Editor
 from interlock_gateway.approvals.history import SessionHistory
 from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.approvals.watches import Watches
+from interlock_gateway.approvals.webhooks.targets import webhook_of
 from interlock_gateway.artifacts.backend import open_backend
 from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.audit.errors import AuditDamagedError
@@ -101,6 +103,8 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         stack.push_async_callback(rooms.parts.sessions.flush)
         stack.push_async_callback(gateway.drain)
         await gateway.listen(await stack.enter_async_context(exposed(config.metrics.listen, rooms.metrics.registry)))
+        answers = await stack.enter_async_context(_answered(config, clock, rooms))
+        gateway.endpoints = replace(gateway.endpoints, answers=answers)
         keeper = asyncio.create_task(gateway.keep_house())
         stack.push_async_callback(_cancelled(keeper))
         for spec in config.providers:
@@ -122,7 +126,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     registry = ToolRegistry(store.pins, config.tools, clock)
     await registry.load()
     registry.restore_consents(consented(await store.pins.load_consents()))
-    approvals = _approvals(config, clock, store, redactor)
+    approvals = await _approvals(config, clock, store, redactor)
     limits = config.limits
     directory = Directory(registry, clock, at_state=config.at_state, max_message_bytes=limits.max_provider_bytes)
     stack.push_async_callback(directory.close)
@@ -199,12 +203,42 @@ async def _store(config: Config, replica: str, stack: AsyncExitStack) -> SqlStat
     return store
 
 
-def _approvals(config: Config, clock: Clock, store: SqlStateStore, redactor: Redactor) -> ApprovalRoom:
-    limits = config.limits
-    watches = Watches(store.checkpoints, store.changes, most=config.approvals.max_watches)
+async def _approvals(config: Config, clock: Clock, store: SqlStateStore, redactor: Redactor) -> ApprovalRoom:
+    limits, settings = config.limits, config.approvals
+    webhooks = tuple(map(webhook_of, settings.webhooks))
+    # A gateway with a database to itself has nobody to tell who watches.
+    register = store.watches if config.state.database.startswith("postgresql:") else None
+    if register is not None:
+        await register.forget_own_watches()
+    watches = Watches(store.checkpoints, store.changes, most=settings.max_watches, register=register)
     editor = Editor(limits.max_input_bytes, limits.max_depth, lambda value: redactor.redact_value(value).value)
+    channels = tuple(webhook.channel for webhook in webhooks)
+    desk = ApprovalDesk(store.checkpoints, clock, watches, editor, channels=channels, register=register)
     history = SessionHistory(store.journal, lambda text: redactor.redact_text(text).text)
-    return ApprovalRoom(ApprovalDesk(store.checkpoints, clock, watches, editor), watches, history)
+    return ApprovalRoom(desk, watches, history, webhooks)
+
+
+@asynccontextmanager
+async def _answered(config: Config, clock: Clock, rooms: Rooms) -> AsyncIterator[str]:
+    """Webhooks, inside the block; where their answers come in, empty when there are none."""
+    if not rooms.approvals.webhooks:
+        yield ""
+        return
+    # HTTP client and server take a third of a second to load: only who has webhooks pays for them.
+    from interlock_gateway.transport.http.answering import AnsweringParts, answering  # noqa: PLC0415 -- as said above
+
+    parts = AnsweringParts(
+        desk=rooms.approvals.desk,
+        checkpoints=rooms.store.checkpoints,
+        store=rooms.store.approvals,
+        changes=rooms.store.changes,
+        clock=clock,
+        webhooks=rooms.approvals.webhooks,
+        listen=config.approvals.listen,
+        public_url=config.approvals.public_url,
+    )
+    async with answering(parts) as address:
+        yield address
 
 
 def _audit(config: Config, clock: Clock, redactor: Redactor) -> AuditLog:

@@ -51,13 +51,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where a running gateway is reached, and what decides there."""
+    """Where a running gateway is reached, and what decides there; `answers` is where those to webhooks come in."""
 
     agents: tuple[str, ...]
     operators: tuple[str, ...]
     metrics: str
     policy_revision: str
     profile: str
+    answers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ KNOWN_ONLY_TO = {
     "alembic": {"state"},
     "google.protobuf": {"providers", "transport"} | OUTER,
     "grpc": {"providers", "transport"} | OUTER,
+    "httpx2": {"approvals"},
     "interlock": {"providers", "transport"} | OUTER,
     "jsonschema_rs": {"pipeline"},
     "ngh2": {"http2", "providers", "transport"},
@@ -44,7 +45,9 @@ KNOWN_ONLY_TO = {
     "regorus": {"policy"},
     "rich": {"cli", "demo"},
     "sqlalchemy": {"state"},
+    "starlette": {"transport"},
     "typer": {"cli"},
+    "uvicorn": {"transport"},
 }
 
 

@@ -1,13 +1,13 @@
 """The approvers' desk: who can be asked, what waits, and what is said about it (CHK-2, CHK-6, CHK-7)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from interlock_gateway.approvals.answers import Said, check
 from interlock_gateway.approvals.editing import Edit, Editor
 from interlock_gateway.approvals.handlers import Channel, Handler, may_approve, may_see
+from interlock_gateway.approvals.records import WatchStore
 from interlock_gateway.approvals.watches import Watches, WatchEvent
 from interlock_gateway.core.checkpoint import (
     AnswerRefusedError,
@@ -26,22 +26,6 @@ _FAULTS = {
     "own_call": RequestFault.OWN_CALL,
     "not_an_approver": RequestFault.APPROVER_GROUP_MISSING,
 }
-
-
-class Elsewhere(Protocol):
-    """Who watches at other replicas."""
-
-    async def handlers(self) -> Iterable[Handler]:
-        """Those who watch there now. Raises `StateUnavailableError`."""
-        ...
-
-
-class Nowhere:
-    """There is one replica."""
-
-    async def handlers(self) -> Iterable[Handler]:
-        """Nobody."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +47,25 @@ class ApprovalDesk:
         editor: Editor,
         *,
         channels: tuple[Channel, ...] = (),
-        elsewhere: Elsewhere | None = None,
+        register: WatchStore | None = None,
     ) -> None:
+        """`register` says who watches at other replicas; without it there are none."""
         self._store = store
         self._clock = clock
         self._watches = watches
         self._editor = editor
         self._channels = channels
-        self._elsewhere = elsewhere or Nowhere()
+        self._register = register
 
     async def can_ask(self, requester: str, groups: tuple[str, ...], escalate_to: tuple[str, ...]) -> bool:
         """Whether somebody who may answer watches, or is reached by a channel (CHK-2)."""
         here = (*self._watches.handlers(), *(one for channel in self._channels for one in channel.handlers()))
         if any(handler.can_be_asked(requester, groups, escalate_to) for handler in here):
             return True
-        return any(one.can_be_asked(requester, groups, escalate_to) for one in await self._elsewhere.handlers())
+        if self._register is None:
+            return False
+        elsewhere = [Handler(*watch) for watch in await self._register.watches_elsewhere()]
+        return any(handler.can_be_asked(requester, groups, escalate_to) for handler in elsewhere)
 
     def watch(self, approver: Principal, groups: tuple[str, ...]) -> AsyncIterator[WatchEvent]:
         """What `Watches.watch` tells `approver`, who counts as somebody to ask meanwhile. Raises `RequestError`."""

@@ -55,6 +55,10 @@ class ApprovalStore(Protocol):
         """
         ...
 
+    async def hold_delivery(self, channel: str, checkpoint_id: str, event: str, until: float) -> None:
+        """Whoever claimed it is still at it."""
+        ...
+
     async def delivered(self, channel: str, checkpoint_id: str, event: str, now: float) -> None:
         """It was posted, or given up: nobody posts it again."""
         ...

@@ -1,10 +1,11 @@
-"""The room as the gateway is built with it: the desk, the watches, and what approvers are shown of a session's past."""
+"""The room as the gateway is built with it: the desk, the watches, the webhooks, and how a session's past is shown."""
 
 from dataclasses import dataclass
 
 from interlock_gateway.approvals.desk import ApprovalDesk
 from interlock_gateway.approvals.history import SessionHistory
 from interlock_gateway.approvals.watches import Watches
+from interlock_gateway.approvals.webhooks.targets import Webhook
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +15,4 @@ class ApprovalRoom:
     desk: ApprovalDesk
     watches: Watches
     history: SessionHistory
+    webhooks: tuple[Webhook, ...] = ()

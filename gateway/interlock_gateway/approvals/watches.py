@@ -1,21 +1,25 @@
 """Watches: approvers who are told of checkpoints while they look (CHK-2, CHK-8). An open watch is a handler."""
 
 import asyncio
+import logging
+import uuid
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from interlock_gateway.approvals.handlers import Handler, is_asked
+from interlock_gateway.approvals.records import WatchStore
 from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointState
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
-from interlock_gateway.pipeline.ports import ChangeFeed, CheckpointStore
+from interlock_gateway.pipeline.ports import ChangeFeed, CheckpointStore, StateError
 
 KEEPALIVE_S = 15.0
 MOST_WAITING = 1000
 """Checkpoints that a slow reader may be behind by; with more, it is told anew of all that are open."""
 _PAGE = 200
+_log = logging.getLogger(__name__)
 
 
 class WatchEventKind(StrEnum):
@@ -44,6 +48,7 @@ class _Watch:
     """One open watch: whose it is, which checkpoints have changed since it was last read, and which it told of."""
 
     approver: Principal
+    watch_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     changed: dict[str, None] = field(default_factory=dict)
     told: dict[str, int] = field(default_factory=dict)
@@ -65,13 +70,22 @@ class Watches:
     """The watches of this replica. Belongs to one event loop."""
 
     def __init__(
-        self, store: CheckpointStore, changes: ChangeFeed, *, most: int = 100, keepalive_s: float = KEEPALIVE_S
+        self,
+        store: CheckpointStore,
+        changes: ChangeFeed,
+        *,
+        most: int = 100,
+        keepalive_s: float = KEEPALIVE_S,
+        register: WatchStore | None = None,
     ) -> None:
+        """`register` is where other replicas look who watches here; without it there are none."""
+        self._register = register
+        self._leaving: set[asyncio.Task[None]] = set()
         self._store = store
         self._changes = changes
         self._most = most
         self._keepalive_s = keepalive_s
-        self._open: dict[int, _Watch] = {}
+        self._open: dict[str, _Watch] = {}
         self._closed = False
 
     def handlers(self) -> Iterable[Handler]:
@@ -92,6 +106,8 @@ class Watches:
         self._admit(watch)
         forget = self._changes.subscribe(watch.hear)
         try:
+            if self._register is not None:
+                await self._register.begin_watch(watch.watch_id, approver.id, limited)
             while True:
                 for event in await self._news(watch):
                     yield event
@@ -101,7 +117,8 @@ class Watches:
                     yield KEEPALIVE
         finally:
             forget()
-            self._open.pop(id(watch), None)
+            self._open.pop(watch.watch_id, None)
+            self._leave(watch)
 
     def close(self) -> None:
         """End every watch, and let nobody begin another: the gateway goes away."""
@@ -115,7 +132,14 @@ class Watches:
             raise RequestError(RequestFault.DRAINING, "the gateway is shutting down; watch another replica")
         if len(self._open) >= self._most:
             raise RequestError(RequestFault.LIMIT_REACHED, f"{self._most} watches are open already")
-        self._open[id(watch)] = watch
+        self._open[watch.watch_id] = watch
+
+    def _leave(self, watch: _Watch) -> None:
+        """Tell the other replicas; nobody waits for it, since a watch may end by being cancelled."""
+        if self._register is not None:
+            task = asyncio.create_task(_unregister(self._register, watch.watch_id))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
 
     async def _woken(self, watch: _Watch) -> bool:
         """Wait for something to tell; false when there was nothing for a while."""
@@ -155,6 +179,13 @@ class Watches:
             if len(page) < _PAGE:
                 return
             after = page[-1].expires_at, page[-1].checkpoint_id
+
+
+async def _unregister(register: WatchStore, watch_id: str) -> None:
+    try:
+        await register.end_watch(watch_id)
+    except StateError as error:
+        _log.warning("other replicas may believe that somebody watches here", extra={"problem": str(error)})
 
 
 def _event(watch: _Watch, checkpoint: Checkpoint, new: WatchEventKind) -> WatchEvent | None:

@@ -66,6 +66,7 @@ def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:
                 "agents": endpoints.agents,
                 "operators": endpoints.operators,
                 "metrics": endpoints.metrics,
+                "answers": endpoints.answers,
                 "policy_revision": endpoints.policy_revision,
                 "profile": endpoints.profile,
             }
@@ -75,5 +76,7 @@ def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:
         parts.append(f"operators at {', '.join(endpoints.operators)}")
     if endpoints.metrics:
         parts.append(f"metrics at http://{endpoints.metrics}/metrics")
+    if endpoints.answers:
+        parts.append(f"answers to webhooks at http://{endpoints.answers}")
     parts.append(f"policy {endpoints.policy_revision}, profile {endpoints.profile}")
     return f"interlock is ready: {'; '.join(parts)}"

@@ -61,15 +61,13 @@ _CLAIM = Statement(
         )
     )
 )
-_DELIVERED = Statement(
-    update(webhook_deliveries)
-    .where(
-        webhook_deliveries.c.channel == bindparam("of_channel"),
-        webhook_deliveries.c.checkpoint_id == bindparam("of_checkpoint"),
-        webhook_deliveries.c.event == bindparam("of_event"),
-    )
-    .values(delivered_at=bindparam("now"))
+_THIS = (
+    (webhook_deliveries.c.channel == bindparam("of_channel"))
+    & (webhook_deliveries.c.checkpoint_id == bindparam("of_checkpoint"))
+    & (webhook_deliveries.c.event == bindparam("of_event"))
 )
+_HOLD = Statement(update(webhook_deliveries).where(_THIS).values(claimed_until=bindparam("until")))
+_DELIVERED = Statement(update(webhook_deliveries).where(_THIS).values(delivered_at=bindparam("now")))
 _FORGET_LINKS = Statement(delete(answer_links).where(answer_links.c.expires_at <= bindparam("now")))
 _FORGET_SEEN = Statement(delete(seen_answers).where(seen_answers.c.expires_at <= bindparam("now")))
 _FORGET_DELIVERIES = Statement(delete(webhook_deliveries).where(webhook_deliveries.c.expires_at <= bindparam("now")))
@@ -130,6 +128,11 @@ class StoredApprovals:
         values = {"channel": channel, "checkpoint": checkpoint_id, "event": event}
         values_at = {"now": now, "until": until, "expiry": expires_at}
         return await self._writer.submit(lambda link: link.change(_CLAIM, **values, **values_at) == 1)
+
+    async def hold_delivery(self, channel: str, checkpoint_id: str, event: str, until: float) -> None:
+        """Whoever claimed it is still at it."""
+        where = {"of_channel": channel, "of_checkpoint": checkpoint_id, "of_event": event}
+        await self._writer.submit(lambda link: link.change(_HOLD, **where, until=until))
 
     async def delivered(self, channel: str, checkpoint_id: str, event: str, now: float) -> None:
         """It was posted, or given up: nobody posts it again."""

@@ -1,0 +1,1 @@
+"""How the gateway is reached over plain HTTP: answers to webhooks."""

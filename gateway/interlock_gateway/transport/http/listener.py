@@ -1,0 +1,73 @@
+"""An HTTP listener on the gateway's own event loop."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from interlock_gateway.config_loader.addresses import TcpAddress, parse_address
+from interlock_gateway.errors import ConfigError
+
+MOST_AT_ONCE = 100
+KEEP_ALIVE_S = 5
+LAST_WORDS_S = 2
+_BACKLOG = 128
+# It would write down addresses, which hold tokens, to whoever listens to every logger.
+logging.getLogger("uvicorn.access").disabled = True
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone: they are the gateway's."""
+        yield
+
+
+def bound(listen: str) -> socket.socket:
+    """A socket on `listen` (`HOST:PORT`), which takes connections already. Raises `ConfigError` for one in use."""
+    address = parse_address(listen)
+    assert isinstance(address, TcpAddress), "the configuration was checked"
+    try:
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        return socket.create_server((address.host, address.port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {listen}: {error.strerror or error}") from None
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address in full, with the port that was chosen."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, listening: socket.socket) -> AsyncIterator[None]:
+    """Serve `app` inside the block. What is asked is not logged: addresses hold tokens."""
+    server = _Server(
+        uvicorn.Config(
+            app,
+            loop="none",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=MOST_AT_ONCE,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=LAST_WORDS_S,
+        )
+    )
+    task = asyncio.create_task(server.serve([listening]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task
