@@ -53,6 +53,9 @@ def report(
     Screen(output).show(found, *_blocks(found))
 
 
+_CHECKPOINTS = ("opened", "approved", "denied", "edited", "responded", "expired", "withdrawn", "open")
+
+
 def _blocks(report_: session_report_pb2.SessionReport) -> list[Block]:
     one, previews, undo = report_.session, report_.previews, report_.undo
     facts: list[tuple[str, Any]] = [
@@ -63,6 +66,7 @@ def _blocks(report_: session_report_pb2.SessionReport) -> list[Block]:
         ("opened", _time(one.opened_at)),
         ("calls", report_.calls),
         ("previews", _numbers(previews, "previewed", "applied", "discarded", "expired", "pending", "outcome_unknown")),
+        ("checkpoints", _numbers(report_.checkpoints, *_CHECKPOINTS)),
         ("operations", _numbers(undo, "operations", "undoable", "irreversible", "undone", "outcome_unknown")),
     ]
     destructive = [(count.tool, count.outcome, count.count) for count in report_.destructive_calls]

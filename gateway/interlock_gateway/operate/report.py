@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from interlock_gateway.core.checkpoint import CheckpointState
 from interlock_gateway.core.operation import Operation, OperationState
 from interlock_gateway.core.rollback import undo_of
 from interlock_gateway.core.session import Session
@@ -25,6 +26,7 @@ class SessionSummary:
     operations: Counter[OperationState]
     undoable: int
     irreversible: int
+    open_checkpoints: int
 
 
 async def summarize(store: StateStore, book: SessionBook, session_id: str, now: float) -> SessionSummary:
@@ -45,7 +47,8 @@ async def summarize(store: StateStore, book: SessionBook, session_id: str, now: 
             irreversible += operation.state in _STANDING and not _undoable(operation)
         after = page[-1].sequence
     pending = await store.pending.count_pending(session_id, now)
-    return SessionSummary(session, facts, pending, states, undoable, irreversible)
+    asked = await store.checkpoints.list_checkpoints((CheckpointState.OPEN,), _PAGE, session_id=session_id)
+    return SessionSummary(session, facts, pending, states, undoable, irreversible, len(asked))
 
 
 async def _kept_facts(store: StateStore, session_id: str) -> SessionFacts:

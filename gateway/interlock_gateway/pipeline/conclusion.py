@@ -56,7 +56,10 @@ class Conclusion:
         self._parts.sessions.touch(live)
         run.total_s = self._parts.clock.monotonic() - run.started
         result = await self._recorded(run, result)
-        self._parts.observer.call_ended(run, result)
+        if result.status is CallStatus.AWAITING_CHECKPOINT:
+            self._parts.observer.call_evaluated(run)
+        else:
+            self._parts.observer.call_ended(run, result)
         if live.pending_count and REMINDER not in result.steering:
             result = result.steered(REMINDER)
         return result

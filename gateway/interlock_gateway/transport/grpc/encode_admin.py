@@ -96,6 +96,7 @@ def session_report(summary: SessionSummary, now: float) -> session_report_pb2.Se
     destructive = [
         session_report_pb2.DestructiveCallCount(tool=tool, outcome=outcome, count=count)
         for (tool, outcome), count in facts.destructive_outcomes.most_common()
+        if count > 0
     ]
     return session_report_pb2.SessionReport(
         session=session,
@@ -104,7 +105,16 @@ def session_report(summary: SessionSummary, now: float) -> session_report_pb2.Se
         calls_by_tool=_counts(facts.calls_by_tool),
         destructive_calls=destructive,
         denials_by_reason=_counts(facts.denials),
-        checkpoints=session_report_pb2.CheckpointCounts(),
+        checkpoints=session_report_pb2.CheckpointCounts(
+            opened=facts.checkpoints["opened"],
+            approved=facts.checkpoints["approved"],
+            denied=facts.checkpoints["denied"],
+            edited=facts.checkpoints["edited"],
+            responded=facts.checkpoints["responded"],
+            expired=facts.checkpoints["expired"],
+            withdrawn=facts.checkpoints["withdrawn"],
+            open=summary.open_checkpoints,
+        ),
         previews=session_report_pb2.PreviewCounts(
             previewed=facts.previews["previewed"],
             applied=facts.previews["applied"],
@@ -126,7 +136,9 @@ def session_report(summary: SessionSummary, now: float) -> session_report_pb2.Se
 
 
 def _counts(counted: "Counter[str]") -> list[session_report_pb2.LabelledCount]:
-    return [session_report_pb2.LabelledCount(label=label, count=count) for label, count in counted.most_common()]
+    return [
+        session_report_pb2.LabelledCount(label=label, count=count) for label, count in counted.most_common() if count > 0
+    ]
 
 
 def provider_info(connection: Connection, tools: tuple[RegisteredTool, ...]) -> registry_pb2.ProviderInfo:
