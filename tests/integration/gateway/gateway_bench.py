@@ -166,9 +166,9 @@ def config_in(directory: Path, **changes: Any) -> Config:
     policy = changes.get("policy", PolicyConfig()).model_copy(update={"timeout_s": 5.0})
     return Config(
         state=StateConfig(dir=directory / "state"),
-        server=ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), drain_s=5.0),
         metrics=MetricsConfig(listen="127.0.0.1:0"),
         **{
+            "server": ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), drain_s=5.0),
             "providers": (ProviderConfig(name="ledger", address=f"unix:{directory}/ledger.sock"),),
             **changes,
             "policy": policy,

@@ -1,0 +1,37 @@
+"""Messages as gRPC frames them: whatever way they are cut, the same messages come out, and nothing large is held."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from interlock_gateway.http2.messages import Assembler, CompressedMessageError, LargeMessageError, framed
+
+
+@given(st.lists(st.binary(max_size=300), max_size=8), st.lists(st.integers(0, 2600), max_size=12))
+def test_however_the_bytes_are_cut_the_same_messages_come_out(messages: list[bytes], cuts: list[int]) -> None:
+    sent = b"".join(framed(message) for message in messages)
+    places = sorted({0, len(sent), *(min(cut, len(sent)) for cut in cuts)})
+    assembler = Assembler(300)
+    found = [m for start, end in pairwise(places) for m in assembler.feed(sent[start:end])]
+    assert found == messages
+    assert assembler.held == 0
+
+
+def test_what_is_left_of_a_message_counts_as_held() -> None:
+    assembler = Assembler(100)
+    assert assembler.feed(framed(b"whole") + framed(b"half of it")[:9]) == [b"whole"]
+    assert assembler.held == 9
+    assert assembler.feed(framed(b"half of it")[9:]) == [b"half of it"]
+
+
+@pytest.mark.parametrize("before", [b"", framed(b"first")])
+def test_a_message_that_is_too_large_is_refused_by_its_length_alone(before: bytes) -> None:
+    with pytest.raises(LargeMessageError, match="a message has 101 bytes; at most 100 are accepted"):
+        Assembler(100).feed(before + framed(b"x" * 101)[:5])
+
+
+@pytest.mark.parametrize("flags", [1, 2, 255])
+def test_a_compressed_message_is_refused(flags: int) -> None:
+    with pytest.raises(CompressedMessageError):
+        Assembler(100).feed(bytes([flags]) + framed(b"x")[1:])
