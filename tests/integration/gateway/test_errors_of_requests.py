@@ -16,7 +16,7 @@ from interlock.v1 import error_reason_pb2
 from interlock_gateway import errors
 from interlock_gateway.artifacts import errors as artifact_errors
 from interlock_gateway.errors import InterlockError, RequestError, RequestFault
-from interlock_gateway.pipeline import state_port
+from interlock_gateway.pipeline import state_records
 from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error, status_details
 
@@ -51,7 +51,7 @@ def documented_code(reason: int) -> str:
 
 
 def error_classes() -> Iterator[type[InterlockError]]:
-    for module in (errors, state_port, artifact_errors):
+    for module in (errors, state_records, artifact_errors):
         for _, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, InterlockError) and not issubclass(kind, RequestError):
                 yield kind
