@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from interlock import Gateway as Client
-from interlock.admin import Admin
+from interlock.admin import Admin, Approvals
+from interlock.errors import GatewayUnavailableError
 from interlock.provider import (
     DryRunResult,
     StateChangedError,
@@ -101,7 +102,14 @@ def tools_of(ledger: Ledger) -> list[Tool[..., Any]]:
             label=f"replace {ledger.value} by {value}",
         )
 
-    return [echo, note, hold, replace_value]
+    @tool(destructive=True)
+    async def wreck(what: str) -> str:
+        """Destroy, without preview or undo: a person is asked first."""
+        async with ledger.alone(what):
+            ledger.ran.append(("wreck", what))
+        return f"{what} is gone"
+
+    return [echo, note, hold, replace_value, wreck]
 
 
 @dataclass
@@ -191,6 +199,28 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         process.kill()
     await process.wait()
+
+
+@asynccontextmanager
+async def approver_at(*replicas: Replica) -> AsyncIterator["asyncio.Queue[str]"]:
+    """Somebody who watches at these replicas; the ids of the checkpoints that they are asked about, each once."""
+    seen: set[str] = set()
+    asked: asyncio.Queue[str] = asyncio.Queue()
+
+    async def watch(replica: Replica) -> None:
+        with suppress(GatewayUnavailableError):  # it was killed
+            async for event in Approvals(replica.operator).watch():
+                if event.HasField("checkpoint") and event.checkpoint.checkpoint_id not in seen:
+                    seen.add(event.checkpoint.checkpoint_id)
+                    asked.put_nowait(event.checkpoint.checkpoint_id)
+
+    async with asyncio.TaskGroup() as watches:
+        tasks = [watches.create_task(watch(replica)) for replica in replicas]
+        try:
+            yield asked
+        finally:
+            for task in tasks:
+                task.cancel()
 
 
 async def held_up(ledger: Ledger, calls: int = 1) -> None:
