@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,36 @@ class NoPostgresError(Exception):
     """There is no PostgreSQL server on this machine, and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PostgresServer:
-    """A running server, reached through the Unix socket in `directory`."""
+    """A server, reached through the Unix socket in `directory` while it runs."""
 
     directory: Path
-    process: "subprocess.Popen[bytes]"
-    _names: Iterator[int]
+    command_line: list[Any]
+    account: dict[str, Any]
+    process: "subprocess.Popen[bytes] | None" = None
+    _names: Iterator[int] = field(default_factory=count)
+
+    def start(self) -> None:
+        """Run it, and wait until it answers. Raises `NoPostgresError`."""
+        log = self.directory / "log"
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(self.command_line, stdout=output, stderr=output, cwd="/", **self.account)
+        eventually_blocking(self._answers, STARTING_S)
+
+    def stop(self) -> None:
+        """End it, and every connection to it."""
+        if self.process is not None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(STARTING_S)
+
+    def _answers(self) -> bool:
+        with suppress(psycopg.OperationalError):
+            return bool(self.command("SELECT 1"))
+        if self.process is not None and self.process.poll() is not None:
+            log = (self.directory / "log").read_text()
+            raise NoPostgresError(f"PostgreSQL does not start here: {log[-300:]}")
+        return False
 
     def url(self, database: str = "postgres") -> str:
         """The URL of a database, as the configuration wants it."""
@@ -86,15 +109,12 @@ def running_postgres(**options: str) -> Iterator[PostgresServer]:
         settings = [f"{key}={value}" for key, value in {**_OPTIONS, **options}.items()]
         command = [binaries / "postgres", "-D", data, "-k", directory]
         command += [part for setting in settings for part in ("-c", setting)]
-        with (directory / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **account)
+        server = PostgresServer(directory, command, account)
         try:
-            server = PostgresServer(directory, process, count())
-            _await_start(server, directory / "log")
+            server.start()
             yield server
         finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(STARTING_S)
+            server.stop()
 
 
 def _account() -> dict[str, Any]:
@@ -136,14 +156,3 @@ def _make_cluster(initdb: Path, data: Path, account: dict[str, Any]) -> None:
     made = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", **account)
     if made.returncode:
         raise NoPostgresError(f"PostgreSQL cannot be set up here: {made.stderr.strip()[-300:]}")
-
-
-def _await_start(server: PostgresServer, log: Path) -> None:
-    def answers() -> bool:
-        with suppress(psycopg.OperationalError):
-            return bool(server.command("SELECT 1"))
-        if server.process.poll() is not None:
-            raise NoPostgresError(f"PostgreSQL does not start here: {log.read_text()[-300:]}")
-        return False
-
-    eventually_blocking(answers, STARTING_S)
