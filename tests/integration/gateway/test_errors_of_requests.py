@@ -172,12 +172,14 @@ async def test_with_state_down_every_rpc_ends_in_an_error_that_shows_nothing_of_
         monkeypatch.setattr(rooms.store.sessions, "get_session", fault)
         monkeypatch.setattr(rooms.store.sessions, "ensure_session", fault)
         monkeypatch.setattr(rooms.store.sessions, "list_sessions", fault)
+        monkeypatch.setattr(rooms.store.checkpoints, "get_checkpoint", fault)
+        monkeypatch.setattr(rooms.store.checkpoints, "list_checkpoints", fault)
         seen = set()
         for method in methods():
             if not TABLE[row_of(method)]:
                 continue
             request = request_of(method, "unheard-of", f"artifact://unheard-of/{'0' * 64}").SerializeToString()
-            address = addresses[method.containing_service.name == "AdminService"]
+            address = addresses[method.containing_service.name in {"AdminService", "ApprovalService"}]
             async with grpc.aio.insecure_channel(address) as channel:
                 path = f"/{method.containing_service.full_name}/{method.name}"
                 ended = await asked(channel, path, request, streaming=method.server_streaming)
