@@ -1,5 +1,6 @@
 """`ApprovalService`: what people answer checkpoints through. Each handler decodes, calls once, and encodes."""
 
+import math
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -109,8 +110,9 @@ def _after(token: str) -> tuple[float, str] | None:
         return None
     expiry, _, checkpoint_id = token.partition("/")
     try:
-        return float.fromhex(expiry), checkpoint_id
+        expires_at = float.fromhex(expiry)
     except (ValueError, OverflowError):
-        raise RequestError(
-            RequestFault.INVALID_PAGE_TOKEN, "page_token is not one of ours", field="page_token"
-        ) from None
+        expires_at = math.nan
+    if not math.isfinite(expires_at) or not checkpoint_id:
+        raise RequestError(RequestFault.INVALID_PAGE_TOKEN, "page_token is not one of ours", field="page_token")
+    return expires_at, checkpoint_id
