@@ -11,7 +11,9 @@ from gateway_bench import Bench, Ledger, bench
 from interlock import Session
 from interlock.errors import RequestError
 from interlock.journal import Operation, OperationState, RollbackLine, RollbackOutcome
+from interlock.provider import Tool, tool
 from interlock_gateway.audit.read import read_records
+from scraping import samples_in, scraped, value
 from undoable_tools import Shelf, undoable_tools
 from waiting import eventually
 
@@ -364,3 +366,61 @@ async def test_an_unknown_operation_stops_it_until_somebody_says_what_happened(s
         lines = await rolled_back(session, since_call_id="put-a")
         assert [str(one.outcome) for one in lines] == ["undone", "undone"]
         assert shelf.undone == ["b", "a"]
+
+
+@pytest.mark.req("UNDO-5", "TOOL-5")
+async def test_an_undo_tool_that_is_quarantined_undoes_nothing_until_it_is_approved(socket_directory: Path) -> None:
+    shelf = Shelf()
+    async with bench(socket_directory, tools=lambda _: undoable_tools(shelf)) as at:
+        await put(at.agent.session("s"), "a")
+
+    def changed(_: Ledger) -> list[Tool[..., Any]]:
+        @tool(destructive=False, name="take_back")
+        async def other(token: str) -> str:
+            """Do something else altogether."""
+            return await shelf.take_back(token)
+
+        return [other, *(one for one in undoable_tools(shelf) if one.name != "take_back")]
+
+    async with bench(socket_directory, tools=changed) as at:
+        (line,) = await rolled_back(at.agent.session("s"), count=1)
+        assert line.outcome is RollbackOutcome.DENIED
+        assert "definition has changed" in line.message
+        assert shelf.undone == []
+
+
+@pytest.mark.req("OBS-1", "UNDO-2")
+async def test_what_rollbacks_do_is_counted_by_outcome(at: tuple[Bench, Shelf]) -> None:
+    bench_, _ = at
+    session = bench_.agent.session("s")
+    await put(session, "a", "b")
+    await session.call("shout", {"text": "x"})
+    await rolled_back(session, count=9)
+    await rolled_back(session, count=9, skip_irreversible=True)
+    samples = samples_in(await scraped(bench_))
+    counted = {
+        outcome: value(samples, "interlock_undo_total", outcome=outcome)
+        for outcome in ("undone", "stopped_irreversible", "skipped_irreversible")
+    }
+    assert counted == {"undone": 2, "stopped_irreversible": 1, "skipped_irreversible": 1}
+
+
+@pytest.mark.req("AUD-1", "UNDO-4")
+async def test_what_somebody_says_about_the_unknown_is_in_the_audit(socket_directory: Path) -> None:
+    async with shelved(socket_directory) as (at, shelf):
+        session = at.agent.session("s")
+        await put(session, "a")
+        shelf.trouble["a"] = "hold"
+        cut_off = asyncio.create_task(rolled_back(session, count=1))
+        await asyncio.wait_for(shelf.begun.wait(), 10)
+        await at.provider.stop(0)
+        (line,) = await cut_off
+        settled = await session.settle_operation(line.operation.operation_id, "took_effect", "I saw it")
+        assert settled.state is OperationState.UNDONE
+    (said,) = [
+        one.record
+        for one in read_records(socket_directory / "state" / "audit")
+        if "settled" in str(one.record.get("result"))
+    ]
+    result: Any = said["result"]
+    assert result["reasons"][0]["message"].endswith("its undo took effect. I saw it")
