@@ -10,9 +10,10 @@ from interlock_gateway.pipeline.asking import checkpoint_ref
 from interlock_gateway.pipeline.conclusion import STATE_OF
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.dispatch import AWAITING
-from interlock_gateway.pipeline.held import MARGIN_S, Caller
+from interlock_gateway.pipeline.held import MARGIN_S
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.resumptions import Caller
 from interlock_gateway.sessions.live import LiveSession
 
 _UNSETTLED = frozenset({CallState.RECEIVED, CallState.AWAITING_CHECKPOINT, CallState.DISPATCHING, CallState.REFLECTING})

@@ -11,14 +11,14 @@ from interlock_gateway.errors import AuditUnavailableError
 from interlock_gateway.pipeline.approval import outcome_of
 from interlock_gateway.pipeline.asking import checkpoint_ref
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
+from interlock_gateway.pipeline.enforce import is_gateway_error
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.run import CallRun
 
 _RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
-ENDLESS = (CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED)
-"""What is answered before a call has ended: asked again, it goes on."""
+_ENDLESS = (CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED)
 STATE_OF = {
     CallStatus.COMPLETED: CallState.COMPLETED,
     CallStatus.DENIED: CallState.DENIED,
@@ -79,7 +79,7 @@ class Conclusion:
         name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
         if run.resuming is None:
             run.live.facts.count_call(name, destructive=destructive, status=result.status)
-        elif result.status not in ENDLESS:
+        elif ends(run, result):
             # It was counted when it began to wait.
             run.live.facts.settle_call(name, destructive=destructive, status=result.status)
 
@@ -87,7 +87,7 @@ class Conclusion:
         """Name the checkpoint in the answer, and count what came of the one from which the call went on."""
         assert run.checkpoint is not None
         was = run.resuming
-        if was is not None and result.status is not CallStatus.REFLECTION_REQUIRED:
+        if was is not None and (ends(run, result) or result.status is CallStatus.AWAITING_CHECKPOINT):
             outcome = outcome_of(was)
             run.live.facts.checkpoints[outcome] += 1
             self._parts.observer.checkpoint_ended(outcome, max(0.0, self._parts.clock.now() - was.created_at))
@@ -116,6 +116,16 @@ class Conclusion:
         if result.status is CallStatus.AWAITING_CHECKPOINT:
             await self._parts.store.checkpoints.settle_waiting(record_of(self._parts, run, refusal))
         return refusal
+
+
+def ends(run: CallRun, result: CallResult) -> bool:
+    """Whether `result` is the end of the call; after any other answer it goes on when it is asked for again.
+
+    A call that people have approved does not end because the gateway cannot decide about it for a moment.
+    """
+    if result.status in _ENDLESS:
+        return False
+    return run.resuming is None or result.decision is None or not is_gateway_error(result.decision)
 
 
 def record_of(parts: Parts, run: CallRun, result: CallResult) -> CallRecord:

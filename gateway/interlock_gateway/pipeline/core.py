@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from interlock_gateway.core.call import CallRequest, CallResult, CallStatus, CheckpointMode
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Verdict
@@ -15,22 +16,23 @@ from interlock_gateway.pipeline.asking import Asking
 from interlock_gateway.pipeline.beginnings import Beginnings
 from interlock_gateway.pipeline.call_ids import check_call_id
 from interlock_gateway.pipeline.compensation import refusal, undoing
-from interlock_gateway.pipeline.conclusion import ENDLESS, Conclusion, record_of
+from interlock_gateway.pipeline.conclusion import Conclusion, ends, record_of
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
 from interlock_gateway.pipeline.enforce import Path
-from interlock_gateway.pipeline.held import Caller, HeldCalls
+from interlock_gateway.pipeline.held import HeldCalls
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.redeeming import Redeeming
 from interlock_gateway.pipeline.reflection import Reflection
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
+from interlock_gateway.pipeline.resumptions import Caller
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.settling import Settling
 from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
-from interlock_gateway.sessions.live import LiveSession, RunningCall
+from interlock_gateway.sessions.live import LiveSession, RememberedCall, RunningCall
 
 
 class CallPipeline:
@@ -106,9 +108,10 @@ class CallPipeline:
         """Take up a call that waited for a person, in its turn. `AWAITING_CHECKPOINT`: somebody else has it."""
         if self.draining:
             raise RequestError(RequestFault.DRAINING, "the gateway is shutting down")
-        known = run.live.running.get(run.call_id)
-        if known is not None:
-            return await asyncio.shield(known.answer)
+        while (known := run.live.running.get(run.call_id)) is not None:
+            result = await asyncio.shield(known.answer)
+            if known.resumed or result.status is not CallStatus.AWAITING_CHECKPOINT:
+                return result
         self.in_flight += 1
         try:
             return await self._through(run, _begun(run))
@@ -196,7 +199,7 @@ class CallPipeline:
 
     async def _kept(self, run: CallRun, result: CallResult) -> None:
         """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
-        if result.status in ENDLESS or run.taken:
+        if run.taken or not ends(run, result):
             return
         with contextlib.suppress(StateError):  # nothing ran: asked again, the call is decided again
             if run.resuming is not None:
@@ -213,7 +216,9 @@ class CallPipeline:
             if record is not None:
                 return await self._asking.known(run, await self._parts.store.calls.outcome_of(record))
             known = live.running.get(call_id) or live.remembered.get(call_id)
-        if known is None:
+        if known is None or (
+            isinstance(known, RememberedCall) and known.result.status is CallStatus.REFLECTION_REQUIRED
+        ):
             return None
         if known.request_digest != run.request_digest:
             raise RequestError(
@@ -243,7 +248,15 @@ class CallPipeline:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             run.cancel()
+            task.add_done_callback(partial(self._nobody_waits, run))
             raise
+
+    def _nobody_waits(self, run: CallRun, ended: "asyncio.Task[CallResult]") -> None:
+        """Whoever called has gone before the call began to wait for a person: nobody is to be asked for them."""
+        if ended.cancelled() or ended.exception() is not None or run.resuming is not None:
+            return
+        if ended.result().status is CallStatus.AWAITING_CHECKPOINT:
+            self._parts.tasks.start(self.held.abandoned(Caller(run.principal, run.session_id, run.call_id)))
 
     async def _in_turn(self, run: CallRun, answer: "asyncio.Future[CallResult] | None", *, shared: bool) -> CallResult:
         try:
@@ -276,7 +289,7 @@ class CallPipeline:
             _hand_on(answer, ending)
             return
         answer.set_result(ending)
-        if ending.status not in ENDLESS:
+        if ends(run, ending) or ending.status is CallStatus.REFLECTION_REQUIRED:
             run.live.remember(run.call_id, run.request_digest, ending)
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
@@ -319,7 +332,15 @@ class CallPipeline:
             return refusal
         if run.request.checkpoint_mode is CheckpointMode.WAIT:
             self.held.check_room()
-        return await self._asking.ask(run)
+        if not run.read_only:
+            return await self._asking.ask(run)
+        # Like any other call it is kept or not kept, whoever hangs up in between.
+        asking = self._parts.tasks.start(self._asking.ask(run))
+        try:
+            return await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            asking.add_done_callback(partial(self._nobody_waits, run))
+            raise
 
     async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
         """Count, record, remind: what every answer goes through on its way out (PIPE-12, PREV-10)."""
@@ -339,7 +360,7 @@ class CallPipeline:
 def _begun(run: CallRun) -> "asyncio.Future[CallResult]":
     """The answer to come of a call that is under way now, for whoever asks for the same call meanwhile."""
     answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
-    run.live.running[run.call_id] = RunningCall(run.request_digest, answer)
+    run.live.running[run.call_id] = RunningCall(run.request_digest, answer, resumed=run.resuming is not None)
     return answer
 
 

@@ -7,27 +7,22 @@ Nobody in particular goes on with such a call. Whoever asks for it next does: th
 import asyncio
 import logging
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallState, CallStatus, CheckpointMode
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointState
-from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.core.outcome import WaitingEvent
-from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
-from interlock_gateway.ids import Ids
 from interlock_gateway.pipeline.approval import Ending, about, ending_of, goes_on_edited
 from interlock_gateway.pipeline.asking import checkpoint_ref
 from interlock_gateway.pipeline.bells import RECHECK_S, Bell, Bells
+from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, StateError
-from interlock_gateway.pipeline.resolve_tool import resolve_tool
+from interlock_gateway.pipeline.resumptions import Caller, Resumptions, requester
 from interlock_gateway.pipeline.run import CallRun
-from interlock_gateway.providers.port import EventSink, ignore_events
-from interlock_gateway.registry.catalog import RESOLVE_TOOL
-from interlock_gateway.registry.registered import RegisteredTool
-from interlock_gateway.sessions.live import LiveSession
+from interlock_gateway.providers.port import ignore_events
 
 KEEPALIVE_S = 15.0
 """How often whoever watches a call is told that it still waits."""
@@ -52,28 +47,6 @@ class Core(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks for a call. `until` is when they stop waiting, in monotonic seconds; `None` when they do not.
-
-    `lends_deadline` says that the call has to be done by then, too; else it takes as long as it may. `deliverable` is
-    what the agent thought of the call, when that came with this request.
-    """
-
-    principal: Principal
-    session_id: str
-    call_id: str
-    until: float | None = None
-    on_event: EventSink = ignore_events
-    lends_deadline: bool = False
-    deliverable: FrozenJsonObject | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """The call."""
-        return self.session_id, self.call_id
-
-
 class HeldCalls:
     """Every call of this replica that waits for a person, and what becomes of those that anybody asks for."""
 
@@ -82,7 +55,7 @@ class HeldCalls:
         self._core = core
         self._bells = Bells(parts.store.changes)
         self._holding: Counter[tuple[str, str]] = Counter()
-        self._ids = Ids()
+        self._resumptions = Resumptions(parts)
 
     def __len__(self) -> int:
         return self._holding.total()
@@ -102,24 +75,24 @@ class HeldCalls:
         With `WAIT`, the checkpoint is withdrawn when the last one who holds the call open goes or is out of time. It
         stays when the gateway shuts down and the caller knows the call's id: they go on at another replica.
         """
-        if request.checkpoint_mode is CheckpointMode.DETACH:
+        if request.checkpoint_mode is CheckpointMode.DETACH and not await self._is_running(caller):
             return await self._look(caller) or held
         self.check_room()
         self._holding[caller.key] += 1
         try:
             outcome = await self._settled(caller)
         except asyncio.CancelledError:
-            self._parts.tasks.start(self._abandoned(caller))
+            self._parts.tasks.start(self.abandoned(caller))
             raise
         except RequestError as error:
             if error.fault is RequestFault.DRAINING and not request.call_id:
-                self._parts.tasks.start(self._abandoned(caller))
+                self._parts.tasks.start(self.abandoned(caller))
             raise
         finally:
             self._holding[caller.key] -= 1
             if not self._holding[caller.key]:
                 del self._holding[caller.key]
-        return outcome or await self._abandoned(caller) or held
+        return outcome or await self.abandoned(caller) or held
 
     async def wait(self, caller: Caller) -> bool:
         """Whether there was an answer, once there is one or the caller's time is up; the call goes on when they go."""
@@ -144,7 +117,7 @@ class HeldCalls:
         """End what has expired and ask the second groups; how many checkpoints are open. Called about once a second."""
         store, now = self._parts.store.checkpoints, self._parts.clock.now()
         for expired in await store.expire_checkpoints(now):
-            await self._ended(_requester(expired), expired, ending_of(expired))
+            await self._ended(requester(expired), expired, ending_of(expired))
         await store.escalate_checkpoints(now)
         return await store.count_open_checkpoints(now)
 
@@ -154,7 +127,7 @@ class HeldCalls:
         ending = Ending(CallStatus.DENIED, "withdrawn", "checkpoint_withdrawn", "The session was closed.")
         for checkpoint in await self._parts.store.checkpoints.list_checkpoints(states, 10_000, session_id=session_id):
             if checkpoint.kind is not CallKind.UNDO:
-                await self._ended(_requester(checkpoint), checkpoint, ending)
+                await self._ended(requester(checkpoint), checkpoint, ending)
 
     # -- waiting --
 
@@ -204,12 +177,20 @@ class HeldCalls:
         if record.state not in _UNSETTLED:
             return self._stored(record)
         if record.state is CallState.DISPATCHING or checkpoint is None:
-            return None
+            return self._stored(record) if self._is_lost(record) else None
         if checkpoint.state is CheckpointState.OPEN:
             if since:
                 caller.on_event(WaitingEvent(0, checkpoint.checkpoint_id, checkpoint.expires_at, since))
             return None
         return await self._taken_up(caller, checkpoint)
+
+    async def _is_running(self, caller: Caller) -> bool:
+        record = await self._parts.store.calls.find_call(*caller.key)
+        return record is not None and record.state is CallState.DISPATCHING
+
+    def _is_lost(self, record: CallRecord) -> bool:
+        """Whether a call has been under way for longer than any may be: nobody will say any more how it ended."""
+        return self._parts.clock.now() - record.updated_at > self._parts.settings.max_timeout_s
 
     def _stored(self, record: CallRecord) -> CallResult:
         if record.result is None:
@@ -225,8 +206,11 @@ class HeldCalls:
         if (checkpoint.state is CheckpointState.APPROVED and in_time) or goes_on_edited(checkpoint):
             if self._core.draining:
                 return None
+            if not self._parts.recorder.healthy:
+                # Begun now it would be denied, and the approval gone.
+                raise RequestError(RequestFault.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
             live = await self._parts.sessions.owned(caller.principal, caller.session_id)
-            resumed = await self._resumed(caller, self._run(caller, live, checkpoint))
+            resumed = await self._resumed(caller, self._resumptions.run(caller, live, checkpoint))
             return None if resumed.status is CallStatus.AWAITING_CHECKPOINT else resumed
         return await self._ended(caller, checkpoint, ending_of(checkpoint))
 
@@ -240,9 +224,13 @@ class HeldCalls:
         """End a call that nobody approved; `None` when somebody else was faster."""
         parts = self._parts
         if ending.status is CallStatus.COMPLETED and not parts.recorder.healthy:
-            raise RequestError(RequestFault.AUDIT_UNAVAILABLE, "receipts cannot be written at the moment")
+            raise RequestError(RequestFault.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
         live = await parts.sessions.owned(caller.principal, caller.session_id)
-        run = self._run(caller, live, checkpoint)
+        if checkpoint.state is CheckpointState.APPROVED:
+            checkpoint = checkpoint.moved(CheckpointState.EXPIRED, parts.clock.now())
+        elif checkpoint.state is CheckpointState.OPEN:
+            checkpoint = checkpoint.moved(CheckpointState.WITHDRAWN, parts.clock.now(), ending.message)
+        run = self._resumptions.ending(caller, live, checkpoint)
         result = self._answer(run, checkpoint, ending)
         record = CallRecord(
             session_id=run.session_id,
@@ -269,7 +257,7 @@ class HeldCalls:
         details = {**about(checkpoint), "outcome": ending.outcome}
         return replace(result, checkpoint=checkpoint_ref(checkpoint), details={"checkpoint": details})
 
-    async def _abandoned(self, caller: Caller) -> CallResult | None:
+    async def abandoned(self, caller: Caller) -> CallResult | None:
         """Withdraw the checkpoint when nobody holds the call open any more; the answer if that ended the call."""
         store = self._parts.store.checkpoints
         if caller.key in self._holding:
@@ -285,69 +273,3 @@ class HeldCalls:
             # It stays open until it expires; approved in spite of that, it is used by nobody.
             _log.warning("a checkpoint could not be withdrawn", extra={"problem": str(error)})
             return None
-
-    def _run(self, caller: Caller, live: LiveSession, checkpoint: Checkpoint) -> CallRun:
-        """The run that goes on with the call of `checkpoint`, or ends it."""
-        clock = self._parts.clock
-        edited = goes_on_edited(checkpoint)
-        tool = self._tool(live, checkpoint)
-        started = clock.monotonic()
-        deadline_at = started + self._parts.settings.max_timeout_s
-        if caller.lends_deadline and caller.until is not None:
-            deadline_at = min(deadline_at, caller.until)
-        return CallRun(
-            principal=caller.principal,
-            live=live,
-            request=_request(checkpoint, caller.deliverable, edited=edited),
-            call_id=checkpoint.call_id,
-            tool=tool,
-            received_at=clock.now(),
-            started=started,
-            deadline_at=deadline_at,
-            decision_id=self._ids.next(),
-            kind=_kind(checkpoint, edited=edited),
-            on_event=caller.on_event,
-            checkpoint=checkpoint,
-            resuming=checkpoint,
-            undoes=checkpoint.operation_id if checkpoint.kind is CallKind.UNDO else "",
-            digest_of_request=checkpoint.request_digest,
-        )
-
-    def _tool(self, live: LiveSession, checkpoint: Checkpoint) -> RegisteredTool | None:
-        registry = self._parts.registry
-        if checkpoint.kind is CallKind.APPLY:
-            return registry.find(RESOLVE_TOOL)
-        if checkpoint.kind is CallKind.UNDO:
-            return registry.find(checkpoint.tool)
-        return resolve_tool(registry, live.session, checkpoint.tool)
-
-
-def _kind(checkpoint: Checkpoint, *, edited: bool) -> CallKind:
-    if edited:
-        return CallKind.EDIT
-    # An apply goes on as the `resolve` call that asked for it.
-    return CallKind.CALL if checkpoint.kind is CallKind.APPLY else checkpoint.kind
-
-
-def _request(checkpoint: Checkpoint, deliverable: FrozenJsonObject | None, *, edited: bool) -> CallRequest:
-    applies = checkpoint.kind is CallKind.APPLY
-    raw = checkpoint.resolve_input if applies else checkpoint.input
-    if edited and checkpoint.ending is not None:
-        raw = checkpoint.ending.edited_input
-    return CallRequest(
-        session_id=checkpoint.session_id,
-        call_id=checkpoint.call_id,
-        tool=RESOLVE_TOOL if applies else checkpoint.tool,
-        input=raw,
-        workdir="" if applies else checkpoint.workdir,
-        intent=checkpoint.intent,
-        labels=checkpoint.labels,
-        deliverable=checkpoint.deliverable or deliverable,
-        checkpoint_mode=checkpoint.mode,
-    )
-
-
-def _requester(checkpoint: Checkpoint) -> Caller:
-    """Whoever asked, when it is not they who ask now: nothing is run in their name like this, only ended."""
-    principal = Principal(checkpoint.requester, checkpoint.requester_kind, frozenset())
-    return Caller(principal, checkpoint.session_id, checkpoint.call_id)

@@ -30,10 +30,11 @@ class RememberedCall:
 
 @dataclass(frozen=True, slots=True)
 class RunningCall:
-    """A call under way: what was asked, by digest, and the answer to come."""
+    """A call under way: what was asked, by digest, and the answer to come; `resumed` when it had waited for people."""
 
     request_digest: str
     answer: "asyncio.Future[CallResult]"
+    resumed: bool = False
 
 
 @dataclass(slots=True)
@@ -78,6 +79,8 @@ class LiveSession:
     def remember(self, call_id: str, request_digest: str, result: CallResult) -> None:
         """Keep a finished call's answer for a repeated call id, forgetting the oldest."""
         kept = RememberedCall(request_digest, result, _weight(result))
+        if (before := self.remembered.pop(call_id, None)) is not None:
+            self.remembered_bytes -= before.weight
         self.remembered[call_id] = kept
         self.remembered_bytes += kept.weight
         while len(self.remembered) > REMEMBERED_CALLS or self.remembered_bytes > REMEMBERED_BYTES:
