@@ -9,6 +9,7 @@ from interlock_gateway.cli.checks import (
     Check,
     check_artifacts,
     check_audit_key,
+    check_database,
     check_listeners,
     check_policies,
     check_providers,
@@ -44,6 +45,7 @@ def check(
 
 
 def _everything(settings: Config, *, offline: bool) -> list[Check]:
-    found = [check_policies(settings), check_state(settings), check_audit_key(settings), check_artifacts(settings)]
+    found = [check_policies(settings), check_state(settings), check_database(settings)]
+    found += [check_audit_key(settings), check_artifacts(settings)]
     found += check_listeners(settings)
     return found if offline else found + check_providers(settings)

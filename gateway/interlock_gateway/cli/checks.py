@@ -15,6 +15,7 @@ from interlock_gateway.audit.keys import load_or_create
 from interlock_gateway.config import Config, ProviderConfig
 from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
 from interlock_gateway.errors import ConfigError, ProviderError
+from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
 from interlock_gateway.policy.engine import PolicyUnavailableError
@@ -23,6 +24,7 @@ from interlock_gateway.policy.inspection import check as find_problems
 from interlock_gateway.policy.loader import read_bundle
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.grpc_provider import GrpcProvider
+from interlock_gateway.state.migrate import look_at
 from interlock_gateway.transport.grpc.binding import refuse_taken
 
 DESCRIBE_S = 3.0
@@ -66,6 +68,14 @@ def check_state(config: Config) -> Check:
         return Check("state", ok=False, detail=f"anybody can write to {where}, and so take the gateway's place there")
     running = ", a gateway is running on it" if gateway_is_running(config) else ""
     return Check("state", ok=True, detail=f"{config.state_dir}{running}")
+
+
+def check_database(config: Config) -> Check:
+    """Whether the state database can be reached, and its tables are ones that this version knows."""
+    try:
+        return Check("database", ok=True, detail=look_at(config.at_state(config.state.database)))
+    except (StateError, ValueError) as error:
+        return Check("database", ok=False, detail=str(error))
 
 
 def check_audit_key(config: Config) -> Check:

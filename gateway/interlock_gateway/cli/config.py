@@ -1,6 +1,7 @@
 """`interlock config`."""
 
 import os
+import re
 from typing import Any
 
 import typer
@@ -16,6 +17,8 @@ app = group(
     "Show the configuration in force, or its schema.", examples("interlock config show --config interlock.yaml")
 )
 MASK = "***"
+# Of a database's URL; what stands before an @ is masked as a whole.
+_PASSWORD = re.compile(r"(?<=[?&]password=)[^&]*|(?<=[?&]sslpassword=)[^&]*")
 
 
 @app.command(epilog=examples("interlock config show", "interlock config show --config interlock.yaml --output json"))
@@ -42,4 +45,5 @@ def effective(config: Config) -> dict[str, Any]:
     if at:
         scheme = before.partition("://")[0]
         document["state"]["database"] = f"{scheme}://{MASK}@{after}"
+    document["state"]["database"] = _PASSWORD.sub(MASK, document["state"]["database"])
     return document

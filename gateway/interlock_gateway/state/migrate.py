@@ -1,11 +1,15 @@
 """Brings a database to the newest revision, or finds it there."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateTable, PrimaryKeyConstraint
 
-from interlock_gateway.pipeline.ports import StateUnavailableError
-from interlock_gateway.state.database import Database
+from interlock_gateway.pipeline.ports import StateUnavailableError, StoredFormatError
+from interlock_gateway.state.database import Database, open_database
 from interlock_gateway.state.schema import HEAD, metadata
 
 # Alembic's own table.
@@ -17,19 +21,44 @@ _VERSION = Table(
 )
 
 
+def look_at(url: str) -> str:
+    """Where the database at `url` is and how its tables are, in words; nothing is changed, and no file is made.
+
+    Raises `ValueError` for another URL, `StateUnavailableError`, and `StoredFormatError` for a newer database.
+    """
+    database = open_database(url, busy_timeout_s=1.0)
+    file = database.engine.url.database if database.connect is None else None
+    if file is not None and not Path(file).exists():
+        return f"{database.shown}, made at the first start"
+    with _reached(database) as connection:
+        revision = _revision(connection)
+    if revision is None:
+        return f"{database.shown}, its tables are made at the first start"
+    if revision > HEAD:
+        raise StoredFormatError(f"{database.shown} is of a newer version of the gateway (revision {revision})")
+    return f"{database.shown}, " + ("current" if revision == HEAD else "upgraded at the next start")
+
+
 def ensure_current(database: Database) -> None:
     """Create or upgrade the tables where they are not at `HEAD`.
 
     Raises `StateUnavailableError` when the database cannot be reached or written, and `StoredFormatError` when it is
     at a revision that this version does not know.
     """
+    with _reached(database) as connection:
+        if _revision(connection) != HEAD:
+            _upgrade(database, connection)
+
+
+@contextmanager
+def _reached(database: Database) -> Iterator[Connection]:
     try:
         with database.engine.connect() as connection:
-            if _revision(connection) != HEAD:
-                _upgrade(database, connection)
+            yield connection
     except (OSError, DBAPIError, database.failures) as error:
         reason = error.orig if isinstance(error, DBAPIError) else error
-        raise StateUnavailableError(f"the state database cannot be opened: {reason}") from error
+        words = " ".join(str(reason).split())  # a driver's message has several lines
+        raise StateUnavailableError(f"the state database cannot be opened: {words}") from error
 
 
 def _revision(connection: Connection) -> str | None:

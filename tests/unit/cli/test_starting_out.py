@@ -72,12 +72,12 @@ def test_the_entry_shown_to_people_can_be_pasted() -> None:
 def test_the_configuration_in_force_is_shown_without_its_secrets(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(
-        "providers: [{name: a, address: 'unix:/a', token: geheim}]\nstate: {database: 'postgresql://u:geheim@db/i'}\n"
+        "providers: [{name: a, address: 'unix:/a', token: geheim}]\nstate: {database: 'postgresql://u:geheim@db/i?sslmode=require&password=geheim'}\n"
     )
     shown = run_json("config", "show", "--config", file, env={"INTERLOCK__SERVER__DRAIN_S": "7"})
     assert shown["server"]["drain_s"] == 7
     assert shown["providers"][0]["token"] == "***"
-    assert shown["state"]["database"] == "postgresql://***@db/i"
+    assert shown["state"]["database"] == "postgresql://***@db/i?sslmode=require&password=***"
     text = run("config", "show", "--config", file).stdout
     assert "geheim" not in text
     assert yaml.safe_load(text)["providers"][0]["name"] == "a"
@@ -95,7 +95,7 @@ def test_check_looks_at_everything_and_changes_nothing(tmp_path: Path, socket_di
     shown = run_json("check", "--offline", "--config", tmp_path / "interlock.yaml", env=env)
     assert shown["ok"] is True
     assert {check["what"].split()[0] for check in shown["checks"]} == {
-        "configuration", "policies", "state", "audit", "artifacts", "listen"
+        "configuration", "policies", "state", "database", "audit", "artifacts", "listen"
     }  # fmt: skip
     assert list(socket_directory.iterdir()) == []
 

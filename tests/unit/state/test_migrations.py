@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from interlock_gateway.pipeline.ports import StoredFormatError
 from interlock_gateway.state.database import Database, open_database
-from interlock_gateway.state.migrate import ensure_current
+from interlock_gateway.state.migrate import ensure_current, look_at
 from interlock_gateway.state.migrations.runner import configuration, upgrade
 from interlock_gateway.state.schema import HEAD, metadata
 from interlock_gateway.state.store import SqlStateStore
@@ -113,6 +113,22 @@ async def test_what_was_known_of_a_session_before_there_were_replicas_is_known_t
         kept = await store.sessions.load_session_facts("s")
     assert kept.own is None
     assert len(kept.others) == 1
+
+
+def test_a_look_at_a_database_says_how_it_is_and_changes_nothing(url: str, another_url: str) -> None:
+    assert look_at(url).endswith("made at the first start")
+    assert look_at(url).endswith("made at the first start")
+    database = open_database(another_url, busy_timeout_s=1.0)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql(database.begin)
+        upgrade(connection, to="0001")
+        connection.exec_driver_sql("COMMIT")
+        assert look_at(another_url).endswith("upgraded at the next start")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        with pytest.raises(StoredFormatError, match="newer version"):
+            look_at(another_url)
+    ensure_current(open_database(url, busy_timeout_s=1.0))
+    assert look_at(url).endswith(", current")
 
 
 @pytest.mark.usefixtures("current")
