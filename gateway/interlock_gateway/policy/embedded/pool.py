@@ -23,9 +23,11 @@ T = TypeVar("T")
 LOAD_TIMEOUT_S = 10.0
 RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
 SUSPICION_S = 0.002
-# An evaluation this old will probably cost its worker's life. Its replacement is started now, to be there in time, and
-# what is left of the processor is for the others.
+# An evaluation this old will probably cost its worker's life: its replacement is started now, to be there in time.
 STUCK_S = 0.02
+# One that has used so much of the processor gives way to all others. It is not age that counts: on a busy machine an
+# evaluation may be old because its worker did not get its turn.
+HOGGING_S = 0.01
 # What an evaluation may take in any case, also when its time has passed while it waited for a worker.
 LEAST_S = 0.05
 
@@ -99,10 +101,11 @@ class WorkerPool:
         evaluation = Evaluation(document, self._loop.create_future(), self._loop.time())
         if self._closed:
             evaluation.fail(_unavailable())
-        elif (worker := self._free_worker()) is None:
-            self._waiting.append(evaluation)
         else:
-            worker.send(evaluation)
+            # Behind those that wait, who may have lost their turn to a runaway before.
+            evaluation.is_waiting = True
+            self._waiting.append(evaluation)
+            self._feed()
         if self._watching is None:
             self._watch_in(self._settings.slow_s)
         return evaluation.answer
@@ -135,25 +138,24 @@ class WorkerPool:
                 worker.bury()
 
     def _free_worker(self) -> Worker | None:
-        """The worker with the least to do that is not held up by a slow evaluation."""
-        best, least = None, self._settings.window
+        """The worker with the least to do; while one is held up, only one with nothing to do.
+
+        What is queued behind a runaway may have to wait until its end, and when there is one there may be more.
+        """
         slow_since = self._loop.time() - self._settings.slow_s
+        held_up = any(worker.queue and worker.head_since <= slow_since for worker in self._workers)
+        best, least = None, 1 if held_up else self._settings.window
         for worker in self._workers:
-            queued = len(worker.queue)
-            if queued < least and (not queued or worker.head_since > slow_since) and not worker.is_slowed:
-                best, least = worker, queued
+            if len(worker.queue) < least and not worker.is_slowed:
+                best, least = worker, len(worker.queue)
         return best
 
     def _on_reply(self, worker: Worker) -> None:
-        if worker.is_slowed:
+        if worker.is_slowed and not worker.queue:
             # It was not stuck after all, but its priority cannot be raised again.
-            if not worker.queue:
-                worker.kill()
-            return
-        while self._waiting and len(worker.queue) < self._settings.window:
-            evaluation = self._waiting.popleft()
-            if not evaluation.answer.done():
-                worker.send(evaluation)
+            worker.kill()
+        if self._waiting:
+            self._feed()
 
     def _on_gone(self, worker: Worker) -> None:
         if worker in self._workers:
@@ -168,19 +170,21 @@ class WorkerPool:
             return
         if orphans:
             orphans.pop(0).fail(DecisionError(GatewayErrorCode.POLICY_CRASHED, "the policy crashed on this call"))
-        self._resend(orphans)
+        self._resend([evaluation for evaluation in orphans if not evaluation.copies])
         self._keep_workers(self._settings.workers)
 
     def _resend(self, evaluations: list[Evaluation]) -> None:
         """Have evaluations done by another worker, ahead of those that came later."""
         for evaluation in reversed(evaluations):
-            if not evaluation.answer.done() and not evaluation.copies:
+            if not evaluation.answer.done() and not evaluation.is_waiting:
+                evaluation.is_waiting = True
                 self._waiting.appendleft(evaluation)
         self._feed()
 
     def _feed(self) -> None:
         while self._waiting and (worker := self._free_worker()) is not None:
             evaluation = self._waiting.popleft()
+            evaluation.is_waiting = False
             if not evaluation.answer.done():
                 worker.send(evaluation)
 
@@ -197,9 +201,9 @@ class WorkerPool:
             if not worker.queue:
                 continue
             age = now - worker.head_since
-            if age >= STUCK_S:
+            stuck += age >= STUCK_S
+            if age >= self._settings.slow_s and worker.used_s() >= HOGGING_S:
                 worker.slow_down()
-                stuck += 1
             overdue = self._is_overdue(now - worker.queue[0].submitted_at, age)
             if overdue and worker.suspected:
                 self._end_overdue(worker)
@@ -226,24 +230,17 @@ class WorkerPool:
         worker.kill()
 
     def _rescue(self, slow: Worker) -> None:
-        """Send what is queued behind a slow evaluation to other workers too, once."""
-        behind = [evaluation for evaluation in list(slow.queue)[1:] if evaluation.copies == 1]
-        for evaluation in behind:
-            if evaluation.answer.done():
-                continue
-            worker = self._free_worker()
-            if worker is None:
-                break
-            worker.send(evaluation)
+        """Have what is queued behind a slow evaluation done by other workers too, once."""
+        self._resend([evaluation for evaluation in list(slow.queue)[1:] if evaluation.copies == 1])
 
     def _expire_waiting(self, now: float) -> None:
         while self._waiting:
             first = self._waiting[0]
-            if not first.answer.done():
-                if now - first.submitted_at < self._settings.longest_wait_s:
-                    return
+            if not first.answer.done() and now - first.submitted_at < self._settings.longest_wait_s:
+                return
+            self._waiting.popleft().is_waiting = False
+            if not first.copies:
                 first.fail(_unavailable())
-            self._waiting.popleft()
 
     def _keep_workers(self, wanted: int) -> None:
         if self._closed or not self._started:

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,12 +31,17 @@ ALLOCATOR = {
 
 @dataclass(eq=False, slots=True)
 class Evaluation:
-    """One input on its way to a decision. `submitted_at` is the loop's time; `answer` gives (reply, payload)."""
+    """One input on its way to a decision.
+
+    `submitted_at` is the loop's time; `answer` gives (reply, payload); `copies` is how many workers have it, and
+    `is_waiting` whether it waits to be sent to one more.
+    """
 
     document: bytes
     answer: asyncio.Future[tuple[Reply, bytes]]
     submitted_at: float
     copies: int = 0
+    is_waiting: bool = False
 
     def settle(self, reply: Reply, payload: bytes) -> None:
         """Give the answer, unless another worker was faster or the caller has gone."""
@@ -109,6 +115,7 @@ class Worker(asyncio.Protocol):
     head_since: float = 0.0
     suspected: bool = False
     is_slowed: bool = False
+    _used_before: float | None = None
     loaded: asyncio.Future[tuple[Reply, bytes]] = field(init=False)
     reaped: asyncio.Future[None] = field(init=False)
     _buffer: bytearray = field(default_factory=bytearray)
@@ -150,6 +157,16 @@ class Worker(asyncio.Protocol):
         evaluation.copies += 1
         self.queue.append(evaluation)
         self._transport.write(frame(evaluation.document))
+
+    def used_s(self) -> float:
+        """Processor time of the evaluation under way, from when this is first asked; 0 where it cannot be told."""
+        try:
+            used = time.clock_gettime(_processor_clock(self.process.pid))
+        except OSError:
+            return 0.0
+        if self._used_before is None:
+            self._used_before = used
+        return used - self._used_before
 
     def slow_down(self) -> None:
         """Let the process have what processor time nobody else wants, from now on: there is no way back."""
@@ -199,6 +216,7 @@ class Worker(asyncio.Protocol):
             return
         evaluation = self.queue.popleft()
         self.suspected = False
+        self._used_before = None
         if self.queue:
             self.head_since = self.loop.time()
         evaluation.copies -= 1
@@ -228,6 +246,11 @@ class Worker(asyncio.Protocol):
     def _settle(self) -> None:
         if self._disconnected and self.process.returncode is not None and not self.reaped.done():
             self.reaped.set_result(None)
+
+
+def _processor_clock(process_id: int) -> int:
+    """The clock that counts a process's processor time, as clock_getcpuclockid(3) makes it on Linux."""
+    return ~process_id << 3 | 2
 
 
 def launch(limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]) -> Worker:
