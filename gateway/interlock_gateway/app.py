@@ -31,6 +31,7 @@ from interlock_gateway.clock import SystemClock
 from interlock_gateway.config import Config
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ConfigError
+from interlock_gateway.extensions.plugged import plugged_in
 from interlock_gateway.facts.offload import OffloadedFacts
 from interlock_gateway.gatewaytools import DEFINITIONS, DiscoveryTools, GatewayTools
 from interlock_gateway.operate.confirm import consented
@@ -139,6 +140,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     await registry.register(GATEWAY_PROVIDER, DEFINITIONS, Trust(follow=True))
     facts = OffloadedFacts()
     stack.callback(facts.close)
+    plugged = await stack.enter_async_context(plugged_in(config.extensions, clock, store, metrics))
     parts = Parts(
         settings=_settings(config, replica),
         clock=clock,
@@ -160,6 +162,8 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         observer=metrics,
         approvers=approvals.desk,
         tasks=TaskKeeper(),
+        interceptors=plugged.interceptors,
+        hooks=plugged.hooks,
     )
     pipeline = CallPipeline(parts)
     metrics.pending_changed(await store.pending.count_every_pending(clock.now()))

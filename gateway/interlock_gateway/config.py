@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD, Role
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
@@ -283,6 +283,48 @@ class DeferredConfig(Section):
     """Tools, by name or alias, that are listed however many there are."""
 
 
+class PluginConfig(Section):
+    """A plug-in that is installed beside the gateway."""
+
+    name: Annotated[str, Field(min_length=1, max_length=128)]
+    """Its name, as its entry point has it."""
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    """What it is made with, as it documents. Secrets do not belong here: they are shown with the configuration."""
+
+
+class HookConfig(PluginConfig):
+    """A plug-in that is told what happens, and changes nothing."""
+
+    timeout_s: Annotated[float, Field(gt=0, le=300)] = 5.0
+    """How long it may take for one event; then the next one comes."""
+    queue: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Events that wait for it; more are dropped and counted."""
+
+
+class InterceptorConfig(PluginConfig):
+    """A plug-in that looks at calls that policy allowed, before they are sent, and may stop them."""
+
+    timeout_s: Annotated[float, Field(gt=0, le=30)] = 1.0
+    """How long it may take for one call; then the call is denied."""
+
+
+class ExtensionsConfig(Section):
+    """Plug-ins, in the order in which they are asked; what is not named is not loaded."""
+
+    hooks: tuple[HookConfig, ...] = ()
+    """Plug-ins that are told what happens (entry points `interlock.hooks`)."""
+    interceptors: tuple[InterceptorConfig, ...] = ()
+    """Plug-ins that may stop a call (entry points `interlock.interceptors`)."""
+
+    @model_validator(mode="after")
+    def _each_is_named_once(self) -> "ExtensionsConfig":
+        for plugins in (self.hooks, self.interceptors):
+            names = [plugin.name for plugin in plugins]
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"a plug-in is named once: {', '.join(twice)} is named more than once")
+        return self
+
+
 class Config(Section):
     """Everything there is to configure."""
 
@@ -301,6 +343,7 @@ class Config(Section):
     tools: dict[str, ToolOverride] = Field(default_factory=dict)
     """Overrides by tool name or pattern (`*` and `?`), applied in the order written."""
     deferred: DeferredConfig = DeferredConfig()
+    extensions: ExtensionsConfig = ExtensionsConfig()
     workspace_roots: tuple[str, ...] = ()
     """Directories that `file` and `bash` calls may work in, and that sessions may narrow."""
     confidence_field: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "_flyto_confidence"

@@ -11,6 +11,7 @@ from interlock_gateway.cli.checks import (
     check_audit_key,
     check_database,
     check_listeners,
+    check_plugins,
     check_policies,
     check_providers,
     check_state,
@@ -47,5 +48,6 @@ def check(
 def _everything(settings: Config, *, offline: bool) -> list[Check]:
     found = [check_policies(settings), check_state(settings), check_database(settings)]
     found += [check_audit_key(settings), check_artifacts(settings)]
+    found += check_plugins(settings)
     found += check_listeners(settings)
     return found if offline else found + check_providers(settings)

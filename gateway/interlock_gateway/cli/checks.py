@@ -15,6 +15,7 @@ from interlock_gateway.audit.keys import load_or_create
 from interlock_gateway.config import Config, ProviderConfig
 from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
 from interlock_gateway.errors import ConfigError, ProviderError
+from interlock_gateway.extensions.plugins import HOOKS, INTERCEPTORS, load
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
@@ -103,6 +104,20 @@ def check_artifacts(config: Config) -> Check:
     except ArtifactStoreError as error:
         return Check("artifacts", ok=False, detail=str(error))
     return Check("artifacts", ok=True, detail=url)
+
+
+def check_plugins(config: Config) -> Iterator[Check]:
+    """Whether each configured plug-in is installed and can be imported; none is made, which might do something."""
+    wanted = config.extensions
+    for group, plugins in ((INTERCEPTORS, wanted.interceptors), (HOOKS, wanted.hooks)):
+        for plugin in plugins:
+            what = f"plug-in {plugin.name}"
+            try:
+                load(group, plugin.name)
+            except ConfigError as error:
+                yield Check(what, ok=False, detail=error.message)
+            else:
+                yield Check(what, ok=True, detail=group)
 
 
 def check_listeners(config: Config) -> Iterator[Check]:

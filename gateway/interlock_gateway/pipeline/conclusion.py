@@ -60,6 +60,7 @@ class Conclusion:
             self._parts.observer.call_evaluated(run)
         else:
             self._parts.observer.call_ended(run, result)
+        self._tell(run, result)
         if live.pending_count and REMINDER not in result.steering:
             result = result.steered(REMINDER)
         return result
@@ -72,6 +73,11 @@ class Conclusion:
             return  # nothing ran that changes anything, and nobody waits for the answer
         finally:
             self._parts.observer.call_ended(run, result)
+            self._tell(run, result)
+
+    def _tell(self, run: CallRun, result: CallResult) -> None:
+        if self._parts.hooks is not None:
+            self._parts.hooks.ended(run, result)
 
     def _count(self, run: CallRun, result: CallResult) -> None:
         effect = run.tool.classification.effect if run.tool is not None else None

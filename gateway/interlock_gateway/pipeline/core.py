@@ -20,6 +20,7 @@ from interlock_gateway.pipeline.conclusion import Conclusion, ends, record_of
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
 from interlock_gateway.pipeline.enforce import Path
 from interlock_gateway.pipeline.held import HeldCalls
+from interlock_gateway.pipeline.interception import interception
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.pipeline.preview import Previewer
@@ -46,6 +47,7 @@ class CallPipeline:
         self._beginnings = Beginnings(parts)
         self._resolver = Resolver(parts, self, self._beginnings)
         self._conclusion = Conclusion(parts)
+        self._interception = interception(parts, self._conclusion)
         self._asking = Asking(parts)
         self._reflection = Reflection(self._steps)
         self._redeeming = Redeeming(self._steps, self._asking, self._reflection)
@@ -232,6 +234,8 @@ class CallPipeline:
         """Wait for the call's turn, then take it to its end; `answer`, when given, gets what everybody is told."""
         turnstile = run.live.turnstile
         shared = run.tool is not None and run.tool.classification.concurrency_safe
+        if self._parts.hooks is not None:
+            self._parts.hooks.received(run)
         if not turnstile.idle:
             run.on_event(WaitingEvent(turnstile.ahead()))
         try:
@@ -295,6 +299,10 @@ class CallPipeline:
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
         refusal = await self._steps.decide(run)
+        if self._parts.hooks is not None:
+            self._parts.hooks.decided(run)
+        if self._interception is not None:
+            enforce = self._interception.before(enforce)
         if refusal is None and run.request.deliverable is not None and self._steps.path(run) is not Path.DENY:
             refusal = self._reflection.ended(run)
         result = refusal if refusal is not None else await self._enforce(run, enforce)

@@ -83,6 +83,8 @@ class Dispatcher:
             await provider.ready(deadline_s)
             self._check_definition(run)
             run.provider = provider
+            if self._parts.hooks is not None:
+                self._parts.hooks.dispatched(run)
             if run.sender is not None:
                 run.outcome = await run.sender(deadline_s)
             else:

@@ -12,6 +12,7 @@ from interlock_gateway.core.rollback import RollbackOutcome
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.pipeline.approvals_port import Approvers
 from interlock_gateway.pipeline.decide import PolicyEvaluator
+from interlock_gateway.pipeline.plugin_port import Hooks, Interceptors
 from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tasks import TaskKeeper
@@ -141,3 +142,5 @@ class Parts:
     observer: Observer
     approvers: Approvers
     tasks: TaskKeeper
+    interceptors: Interceptors | None = None
+    hooks: Hooks | None = None

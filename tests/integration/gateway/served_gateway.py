@@ -94,8 +94,13 @@ class Served:
 
 
 @asynccontextmanager
-async def served(directory: Path, drain_s: float = 10.0) -> AsyncIterator[Served]:
-    """`interlock serve` on the state in `directory`, once it has said that it is ready; killed at the end."""
+async def served(
+    directory: Path, drain_s: float = 10.0, *, more: dict[str, Any] | None = None, path: Path | None = None
+) -> AsyncIterator[Served]:
+    """`interlock serve` on the state in `directory`, once it has said that it is ready; killed at the end.
+
+    `more` is more of its configuration, `path` where else its Python finds packages.
+    """
     config = directory / "interlock.yaml"
     settings = {
         "state": {"dir": str(directory / "state")},
@@ -103,9 +108,12 @@ async def served(directory: Path, drain_s: float = 10.0) -> AsyncIterator[Served
         "metrics": {"listen": ""},
         "policy": {"workers": 1, "timeout_s": 5},
         "providers": [{"name": "held", "address": f"unix:{directory}/held.sock"}],
+        **(more or {}),
     }
     config.write_text(json.dumps(settings))  # JSON is YAML too
     env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
+    if path is not None:
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(path), env.get("PYTHONPATH", ""))))
     command = (sys.executable, "-m", "interlock_gateway.cli.main", "serve", "--config", str(config), "-o", "json")
     with (directory / "serve.log").open("ab") as log:
         process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=log, env=env)

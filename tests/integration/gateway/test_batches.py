@@ -264,7 +264,9 @@ async def test_a_batch_that_is_asked_again_runs_nothing_again(at: Bench) -> None
 async def test_a_batch_that_makes_no_sense_as_a_whole_begins_nothing(at: Bench) -> None:
     session = at.agent.session("s")
     echo = Call(tool="echo", input={"text": "x"}, call_id="same")
-    for calls in ([("echo", {"text": "x"})] * 101, [echo, echo]):
+    too_many: list[Call | tuple[str, Json]] = [("echo", {"text": "x"})] * 101
+    twice: list[Call | tuple[str, Json]] = [echo, echo]
+    for calls in (too_many, twice):
         with pytest.raises(RequestError) as refused:
             await session.batch(calls)
         assert refused.value.reason == "INVALID_FIELD"

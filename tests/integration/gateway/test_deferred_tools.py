@@ -261,7 +261,8 @@ async def test_a_session_opened_again_with_another_deferral_is_refused(socket_di
         terms: dict[str, Any] = {"session_id": "s", "always_loaded_tools": ["tool_01"], "deferred_threshold": 2}
         await at.agent.open_session(**terms)
         await at.agent.open_session(**terms)
-        for other in ({"always_loaded_tools": []}, {"deferred_threshold": 3}):
+        others: tuple[dict[str, Any], ...] = ({"always_loaded_tools": []}, {"deferred_threshold": 3})
+        for other in others:
             with pytest.raises(RequestError) as refused:
                 await at.agent.open_session(**{**terms, **other})
             assert not isinstance(refused.value, NotAuthorizedError)

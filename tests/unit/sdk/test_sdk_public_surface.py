@@ -18,6 +18,7 @@ PUBLIC = (
     "interlock.calls",
     "interlock.decisions",
     "interlock.errors",
+    "interlock.extensions",
     "interlock.journal",
     "interlock.provider",
     "interlock.references",

@@ -137,7 +137,9 @@ def session_report(summary: SessionSummary, now: float) -> session_report_pb2.Se
 
 def _counts(counted: "Counter[str]") -> list[session_report_pb2.LabelledCount]:
     return [
-        session_report_pb2.LabelledCount(label=label, count=count) for label, count in counted.most_common() if count > 0
+        session_report_pb2.LabelledCount(label=label, count=count)
+        for label, count in counted.most_common()
+        if count > 0
     ]
 
 
