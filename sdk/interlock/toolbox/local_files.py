@@ -1,16 +1,16 @@
 """Files on this machine, each reached from its root through open directories (BOX-12)."""
 
-import errno
 import hashlib
 import os
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from interlock import beneath
+from interlock.beneath import OpenDirectory, open_regular, open_root
 from interlock.toolbox import local_tree
 from interlock.toolbox.errors import (
     AlreadyThereError,
@@ -24,43 +24,6 @@ from interlock.toolbox.errors import (
 from interlock.toolbox.local_vault import LocalVault
 from interlock.toolbox.operations import MAX_FILE_BYTES, Entry, Kind, Place, Snapshot, Tree
 from interlock.toolbox.resolving import SELF, Found, LinkInTheWayError, ParentMissingError, resolved
-
-# A directory opened for its names alone needs no permission to list it; only Linux has that.
-_PATH_ONLY: int = getattr(os, "O_PATH", os.O_RDONLY)
-_ENTER = _PATH_ONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDirectory:
-    """A directory of this machine, held open."""
-
-    fd: int
-
-    def enter(self, name: str) -> "OpenDirectory":
-        """Open a directory in this one, not through a link."""
-        try:
-            return OpenDirectory(os.open(name, _ENTER, dir_fd=self.fd))
-        except OSError as error:
-            if error.errno == errno.ELOOP:  # how some systems answer where Linux says that it is no directory
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
-            raise
-
-    def link(self, name: str) -> str | None:
-        """What the link of that name says, or None."""
-        try:
-            return os.readlink(name, dir_fd=self.fd)
-        except OSError as error:
-            if error.errno in (errno.EINVAL, errno.ENOENT):
-                return None
-            raise
-
-    def close(self) -> None:
-        """Close it."""
-        os.close(self.fd)
-
-
-def _open_root(root: str) -> OpenDirectory:
-    return OpenDirectory(os.open(root, _PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
 
 def kind_of(mode: int) -> Kind:
@@ -231,7 +194,7 @@ class LocalFiles:
             os_errors_of(str(place)),
             walk(
                 place,
-                open_root=_open_root,
+                open_root=open_root,
                 roots=self._roots,
                 follow_last=follow_last,
                 follow_any=follow_any,
@@ -273,14 +236,10 @@ def _refuse_roots(*places: Found[OpenDirectory]) -> None:
 
 
 def _open_regular(found: Found[OpenDirectory]) -> BinaryIO:
-    if not stat.S_ISREG(_lstat(found).st_mode):
+    descriptor = open_regular(beneath.Found(found.directory, found.name, found.place.root, found.place.parts))
+    if descriptor is None:
         raise WrongKindError(str(found.place), "a file")
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-    fd = os.open(found.name, flags, dir_fd=found.directory.fd)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise ChangedError(str(found.place))
-    return os.fdopen(fd, "rb")
+    return os.fdopen(descriptor, "rb")
 
 
 def _snapshot(found: Found[OpenDirectory]) -> Snapshot:

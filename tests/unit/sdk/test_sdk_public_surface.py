@@ -15,6 +15,7 @@ PUBLIC = (
     "interlock",
     "interlock.admin",
     "interlock.artifacts",
+    "interlock.beneath",
     "interlock.calls",
     "interlock.decisions",
     "interlock.errors",
