@@ -6,7 +6,6 @@ generator.
 """
 
 import argparse
-import asyncio
 import base64
 import json
 import platform
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import messages
 import processes
+import uvloop
 from decisions import decision_figures
 
 HERE = Path(__file__).resolve().parent
@@ -103,7 +103,7 @@ def _measure(directory: Path, rounds: int, seconds: float) -> dict[str, object]:
         "idle_resident_mib": idle,
         "processes": 1 + len(workers),
         "figures": [asdict(figure) for figure in figures],
-        "decisions": asyncio.run(decision_figures()),
+        "decisions": uvloop.run(decision_figures()),
     }
 
 

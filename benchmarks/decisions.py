@@ -1,11 +1,11 @@
 """One decision in the embedded engine's own time, without the way to its process and back (PERF-4)."""
 
-import asyncio
 import json
 import statistics
 import time
 
 import regorus
+import uvloop
 from interlock_gateway.policy.bundle import DECISION_RULE
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.linking import link
@@ -14,10 +14,12 @@ from interlock_gateway.policy.loader import load_bundle
 ROUNDS = 2000
 
 
-def _input(size: int) -> str:
+def _input(size: int, *, previous: int = 0) -> str:
+    before = ",".join(['{"tool":"echo","effect":"read_only","labels":{}}'] * previous)
     arguments = json.dumps({"text": "x" * size})
     session = '{"id":"s","intent":"","labels":{},"age_s":1,"counters":{"calls":3,"destructive_calls":0,"denials":{},'
-    session += '"calls_by_tool":{"echo":3}},"previous":[],"taints":[],"pending":{"count":0,"mode":"steer"}}'
+    session += f'"calls_by_tool":{{"echo":3}}}},"previous":[{before}],"taints":[],'
+    session += '"pending":{"count":0,"mode":"steer"}}'
     call = f'{{"id":"c","kind":"call","phase":"call","input_bytes":{len(arguments)},"digest":"d","deliverable":null,'
     call += '"facts":{"class":"","extracted":true},"confidence_field":"_flyto_confidence","checkpoint":null,'
     call += '"labels":{},"intent":"","workdir":"","time":"2026-01-01T00:00:00+00:00","time_unix_s":1767225600,'
@@ -61,6 +63,7 @@ async def decision_figures() -> list[dict[str, object]]:
     """Decisions with growing inputs and settings, and the way through a worker process."""
     plain = _engine()
     figures = [_timed("input of 1 KB", plain, _input(1_000))]
+    figures.append(_timed("input of 1 KB, in a session of 50 calls", plain, _input(1_000, previous=50)))
     for size, rounds in ((32_000, 500), (256_000, 100), (1_000_000, 50)):
         figures.append(_timed(f"input of {size // 1000} KB", plain, _input(size), rounds))
     figures.append(_timed("input of 1 KB, 10,000 more settings entries", _engine(more_settings=10_000), _input(1_000)))
@@ -84,5 +87,5 @@ async def _through_worker(document: bytes) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    for figure in asyncio.run(decision_figures()):
+    for figure in uvloop.run(decision_figures()):
         print(figure)
