@@ -20,16 +20,17 @@ T = TypeVar("T")
 InsertInto: TypeAlias = Callable[[Table], sqlite.Insert]
 
 
-class Tell(Protocol):
-    """How a transaction tells other replicas, through its cursor, what it announces."""
+class Commit(Protocol):
+    """How a transaction is ended through its cursor."""
 
     def __call__(self, cursor: Any, changes: Sequence[Change]) -> None:
-        """Tell of `changes` when, and only if, the transaction is committed."""
+        """Commit, and with it tell other replicas of `changes`."""
         ...
 
 
-def tell_nobody(cursor: Any, changes: Sequence[Change]) -> None:
-    """There is no other replica on this database."""
+def commit_alone(cursor: Any, changes: Sequence[Change]) -> None:  # noqa: ARG001 - nobody else is there to be told
+    """Commit where there is no other replica."""
+    cursor.execute("COMMIT")
 
 
 def never_lost(_connection: Any) -> bool:
@@ -65,7 +66,7 @@ class Database:
     writers: int = 1
     readers: int = 1
     together: bool = True
-    tell: Tell = tell_nobody
+    commit: Commit = commit_alone
     is_lost: Callable[[Any], bool] = never_lost
     connect: Callable[[], Awaitable[Any]] | None = None
     standing: Standing | None = None

@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 
 from interlock_gateway.core.change import Change
 from interlock_gateway.state.announcing import CHANNEL, payloads_of
-from interlock_gateway.state.database import Database, InsertInto, Tell
+from interlock_gateway.state.database import Commit, Database, InsertInto
 from interlock_gateway.state.presence import Connect
 from interlock_gateway.state.schema import metadata
 from interlock_gateway.state.standing import Standing
@@ -31,6 +31,7 @@ READERS = 2
 # "interlock", so that no other program's advisory lock is meant by accident.
 _MIGRATION_LOCK = 0x696E7465726C6F63
 _APPLICATION = "interlock"
+_QUOTE = "'"
 
 
 for _table in metadata.tables.values():
@@ -65,7 +66,7 @@ def open_postgresql(url: URL, *, busy_timeout_s: float, origin: str, standing: S
         writers=WRITERS,
         readers=READERS,
         together=False,
-        tell=_teller(origin),
+        commit=_committer(origin),
         is_lost=lambda connection: bool(connection.closed),
         connect=_connector(engine, url),
         standing=standing,
@@ -110,6 +111,7 @@ def _set_up(busy_timeout_s: float) -> Callable[[Any, object], None]:
         "lock_timeout": f"{max(1.0, busy_timeout_s * 1000):.0f}",
         "idle_in_transaction_session_timeout": f"{statement_s * 1000:.0f}",
         "synchronous_commit": "on",
+        "standard_conforming_strings": "on",
     }
     statement = "; ".join(f"SET {name} = {value}" for name, value in settings.items())
 
@@ -119,9 +121,13 @@ def _set_up(busy_timeout_s: float) -> Callable[[Any, object], None]:
     return set_up
 
 
-def _teller(origin: str) -> Tell:
-    def tell(cursor: Any, changes: Sequence[Change]) -> None:
-        for payload in payloads_of(origin, changes):
-            cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, payload))
+def _committer(origin: str) -> Commit:
+    def commit(cursor: Any, changes: Sequence[Change]) -> None:
+        # One trip to the server for all of it. A payload is ASCII, and in a literal only its quotes mean anything.
+        told = "".join(
+            f"SELECT pg_notify('{CHANNEL}', '{payload.replace(_QUOTE, 2 * _QUOTE)}'); "
+            for payload in payloads_of(origin, changes)
+        )
+        cursor.execute(f"{told}COMMIT", prepare=False)
 
-    return tell
+    return commit

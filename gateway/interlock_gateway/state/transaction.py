@@ -139,9 +139,7 @@ class Link:
 
     def commit(self) -> None:
         """End the transaction; what it did is on disk then, and other replicas are told what it announced."""
-        if self._announced:
-            self._run(self._database.tell, self._cursor, self._announced)
-        self._command("COMMIT")
+        self._run(self._database.commit, self._cursor, self._announced)
 
     def roll_back(self) -> None:
         """End the transaction as if it had not been."""

@@ -11,7 +11,7 @@ from interlock_gateway.core.operation import OperationState
 from interlock_gateway.core.pending import PendingState
 from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.state.store import SqlStateStore
-from state_records import NOW, a_record, a_session, an_action, an_operation
+from state_records import NOW, a_denial, a_record, a_session, an_action, an_operation
 from waiting import eventually
 
 pytestmark = pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
@@ -76,6 +76,24 @@ async def test_a_change_is_told_to_everybody_once(two: tuple[SqlStateStore, SqlS
     await eventually(lambda: Change(Topic.SESSION, "s", "s") in here)
     assert here.count(told) == there.count(told) == 1
     assert not_ours == [Change(Topic.SESSION, "s", "s")]
+
+
+@pytest.mark.req("STATE-1")
+@pytest.mark.parametrize(
+    "call_id", ["it's", "''; DROP TABLE sessions; --", "a\\'b", "\\", "é\u2028😀", "%s %(x)s {}", "$1"]
+)
+async def test_whatever_a_call_is_named_it_is_told_as_it_is(
+    two: tuple[SqlStateStore, SqlStateStore], call_id: str
+) -> None:
+    first, second = two
+    there = heard_by(second)
+
+    for n in range(7):  # more often than a driver needs to think of preparing the statement
+        await first.calls.record_outcome(a_denial(f"{call_id}{n}"))
+
+    await eventually(lambda: len(there) >= 7)
+    assert there == [Change(Topic.CALL, "s", f"{call_id}{n}") for n in range(7)]
+    assert await second.sessions.get_session("s") == a_session()
 
 
 @pytest.mark.req("STATE-1")
