@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -23,7 +24,9 @@ from interlock_gateway.patience import NAP_S, Patience
 
 # A record, or a function that makes it; the function runs on the writer's thread, so what it reads must not change.
 Record: TypeAlias = "AuditRecord | Callable[[], AuditRecord]"
-_Entry: TypeAlias = "tuple[Record, asyncio.Future[None] | None]"
+_Entry: TypeAlias = "tuple[Record | bytes, asyncio.Future[None] | None]"
+STEPS = 4
+"""In how many steps the records of a group are encoded while it waits for company."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class AuditLimits:
     buffered: int = 4096
     patient_up_to: int = 256
     batch: int = 256
-    group_s: float = 0.05
+    group_s: float = 0.02
     retry_s: float = 0.25
     stall_s: float = 1.0
     commit_timeout_s: float = 5.0
@@ -83,6 +86,7 @@ class AuditLog:
         self._finder = finder
         self._limits = limits
         self._queue: deque[_Entry] = deque()
+        self._encoded_ahead = 0
         self._something = threading.Event()
         self._urgent = threading.Event()
         self._failed_since: float | None = None
@@ -196,12 +200,26 @@ class AuditLog:
         is_down = self._failed_since is not None
         if not self._queue:
             self._something.wait(self._limits.retry_s if is_down else None)
-        if not self._closing:
-            self._urgent.wait(self._limits.retry_s if is_down else self._limits.group_s)
+        if is_down and not self._closing:
+            self._urgent.wait(self._limits.retry_s)
+        elif not self._closing:
+            self._gather()
         self._urgent.clear()
         self._something.clear()
 
+    def _gather(self) -> None:
+        """Wait for company, and encode meanwhile what is there: all at once would keep the loop for milliseconds."""
+        for _ in range(STEPS):
+            if self._urgent.wait(self._limits.group_s / STEPS):
+                return
+            for place in range(self._encoded_ahead, len(self._queue)):
+                record, future = self._queue[place]
+                with suppress(Exception):  # what cannot be encoded is told when its turn comes
+                    self._queue[place] = self._members(record), future
+                self._encoded_ahead = place + 1
+
     def _take(self) -> list[_Entry]:
+        self._encoded_ahead = 0
         return [self._queue.popleft() for _ in range(len(self._queue))]
 
     def _write_groups(self, entries: list[_Entry]) -> None:
@@ -247,7 +265,7 @@ class AuditLog:
     def _encoded(self, entry: _Entry, bad: list["asyncio.Future[None]"]) -> bytes | None:
         record, future = entry
         try:
-            return encode_members(record() if callable(record) else record, self._finder)
+            return self._members(record)
         except UnwritableRecordError as error:
             reason = str(error)
         except Exception as error:  # noqa: BLE001 - one record's fault must not end the log of all the others
@@ -257,6 +275,11 @@ class AuditLog:
             bad.append(future)
             return None
         return self._chain.note("unwritable", reason=reason[:200])
+
+    def _members(self, record: "Record | bytes") -> bytes:
+        if isinstance(record, bytes):
+            return record
+        return encode_members(record() if callable(record) else record, self._finder)
 
     def _give_back(self, entries: list[_Entry], failure: str) -> None:
         """After a failure: those who wait are told, the records nobody waits for are kept and tried again."""
