@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,47 +9,19 @@ import pytest
 from gateway_bench import Bench, Ledger, bench
 from interlock import Session
 from interlock.errors import RequestError
-from interlock.journal import Operation, OperationState, RollbackLine, RollbackOutcome
+from interlock.journal import OperationState, RollbackLine, RollbackOutcome
 from interlock.provider import Tool, tool
 from interlock_gateway.audit.read import read_records
+from rolling_back import found, outcomes, put, rolled_back, shelved
 from scraping import samples_in, scraped, value
 from undoable_tools import Shelf, undoable_tools
 from waiting import eventually
-
-
-@asynccontextmanager
-async def shelved(directory: Path, **changes: Any) -> AsyncIterator[tuple[Bench, Shelf]]:
-    shelf = Shelf()
-
-    def tools(_: Ledger) -> Any:
-        return undoable_tools(shelf)
-
-    async with bench(directory, tools=tools, **changes) as at:
-        yield at, shelf
 
 
 @pytest.fixture
 async def at(socket_directory: Path) -> AsyncIterator[tuple[Bench, Shelf]]:
     async with shelved(socket_directory) as made:
         yield made
-
-
-async def rolled_back(session: Session, **asked: Any) -> list[RollbackLine]:
-    return [line async for line in session.rollback(reason="start over", **asked)]
-
-
-def outcomes(lines: list[RollbackLine]) -> list[tuple[str, str, int]]:
-    return [(line.operation.call_id, str(line.outcome), line.remaining) for line in lines]
-
-
-async def put(session: Session, *keys: str) -> None:
-    for key in keys:
-        result = await session.call("put", {"key": key, "value": f"new {key}"}, call_id=f"put-{key}")
-        assert result.ok, result.text
-
-
-async def found(session: Session, call_id: str) -> Operation:
-    return next(one for one in await session.operations() if one.call_id == call_id)
 
 
 @pytest.mark.req("UNDO-2")
@@ -336,38 +307,6 @@ async def test_whose_session_it_is_may_roll_it_back_and_the_target_has_to_be_the
     assert refused.value.reason == "INVALID_FIELD"
 
 
-@pytest.mark.req("UNDO-4", "PIPE-9")
-async def test_an_unknown_operation_stops_it_until_somebody_says_what_happened(socket_directory: Path) -> None:
-    async with shelved(socket_directory) as (at, shelf):
-        session = at.agent.session("s")
-        await put(session, "a", "b")
-        shelf.trouble["b"] = "hold"
-        cut_off = asyncio.create_task(rolled_back(session, since_call_id="put-a"))
-        await asyncio.wait_for(shelf.begun.wait(), 10)
-        await at.provider.stop(0)
-        (line,) = await cut_off
-        assert line.outcome is RollbackOutcome.OUTCOME_UNKNOWN
-        assert "SettleOperation" in line.message
-        assert line.operation.state is OperationState.UNDO_UNKNOWN
-
-    shelf.trouble.clear()
-    async with bench(socket_directory, tools=lambda _: undoable_tools(shelf)) as at:
-        session = at.agent.session("s")
-        (line,) = await rolled_back(session, since_call_id="put-a")
-        assert (line.outcome, line.remaining) == (RollbackOutcome.OUTCOME_UNKNOWN, 2)
-        assert shelf.undone == []
-
-        operation_id = line.operation.operation_id
-        settled = await session.settle_operation(operation_id, "none", "b is as it was")
-        assert settled.state is OperationState.UNDO_FAILED
-        with pytest.raises(RequestError) as refused:
-            await session.settle_operation(operation_id, "took_effect", "no, really")
-        assert refused.value.reason == "STALE_CONFIRMATION"
-        lines = await rolled_back(session, since_call_id="put-a")
-        assert [str(one.outcome) for one in lines] == ["undone", "undone"]
-        assert shelf.undone == ["b", "a"]
-
-
 @pytest.mark.req("UNDO-5", "TOOL-5")
 async def test_an_undo_tool_that_is_quarantined_undoes_nothing_until_it_is_approved(socket_directory: Path) -> None:
     shelf = Shelf()
@@ -403,24 +342,3 @@ async def test_what_rollbacks_do_is_counted_by_outcome(at: tuple[Bench, Shelf]) 
         for outcome in ("undone", "stopped_irreversible", "skipped_irreversible")
     }
     assert counted == {"undone": 2, "stopped_irreversible": 1, "skipped_irreversible": 1}
-
-
-@pytest.mark.req("AUD-1", "UNDO-4")
-async def test_what_somebody_says_about_the_unknown_is_in_the_audit(socket_directory: Path) -> None:
-    async with shelved(socket_directory) as (at, shelf):
-        session = at.agent.session("s")
-        await put(session, "a")
-        shelf.trouble["a"] = "hold"
-        cut_off = asyncio.create_task(rolled_back(session, count=1))
-        await asyncio.wait_for(shelf.begun.wait(), 10)
-        await at.provider.stop(0)
-        (line,) = await cut_off
-        settled = await session.settle_operation(line.operation.operation_id, "took_effect", "I saw it")
-        assert settled.state is OperationState.UNDONE
-    (said,) = [
-        one.record
-        for one in read_records(socket_directory / "state" / "audit")
-        if "settled" in str(one.record.get("result"))
-    ]
-    result: Any = said["result"]
-    assert result["reasons"][0]["message"].endswith("its undo took effect. I saw it")
