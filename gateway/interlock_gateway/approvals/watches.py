@@ -96,8 +96,10 @@ class Watches:
         return len(self._open)
 
     async def watch(self, approver: Principal, groups: tuple[str, ...]) -> AsyncIterator[WatchEvent]:
-        """Tell of the checkpoints that `approver` is asked about: those open now, then every change, then keepalives.
+        """Tell of the checkpoints that `approver` is asked about: those open now, then every change.
 
+        A keepalive says that all open ones have been told of, and that from now on the approver is asked; more of them
+        come while nothing happens.
         `groups` limits it to what these of the approver's groups may answer. It ends by being closed, or with
         `RequestError`: the gateway is draining, or there are too many watches.
         """
@@ -108,6 +110,9 @@ class Watches:
         try:
             if self._register is not None:
                 await self._register.begin_watch(watch.watch_id, approver.id, limited)
+            for event in await self._news(watch):
+                yield event
+            yield KEEPALIVE
             while True:
                 for event in await self._news(watch):
                     yield event

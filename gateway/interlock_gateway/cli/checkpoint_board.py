@@ -12,11 +12,15 @@ _KEPT = 5
 
 @dataclass(slots=True)
 class Board:
-    """The open checkpoints in order of expiry; `chosen` is the id of the one that keys act on, empty for none."""
+    """The open checkpoints in order of expiry; `chosen` is the id of the one that keys act on, empty for none.
+
+    `watching` says that the gateway has told something: until then nobody is asked.
+    """
 
     open: dict[str, checkpoint_pb2.Checkpoint] = field(default_factory=dict)
     chosen: str = ""
     log: list[str] = field(default_factory=list)
+    watching: bool = False
 
     @property
     def one(self) -> checkpoint_pb2.Checkpoint | None:
@@ -29,7 +33,7 @@ class Board:
 
     def take(self, told: pb.WatchCheckpointsResponse, now: float) -> None:
         """Take in what the watch tells. What is looked at stays so while it is open: no key meets another call."""
-        one = told.checkpoint
+        one, self.watching = told.checkpoint, True
         if told.event == pb.CHECKPOINT_EVENT_KEEPALIVE:
             return
         if state(one) == "open":
@@ -40,6 +44,13 @@ class Board:
         if told.event == pb.CHECKPOINT_EVENT_OPENED:
             self.say(event_line(told, now))
         if not self.chosen:
+            self.move(0)
+
+    def answered(self, after: checkpoint_pb2.Checkpoint) -> None:
+        """Take in what came of an answer from here, and look at the next."""
+        self.say(f"{after.checkpoint_id} is {state(after)}")
+        if state(after) != "open":
+            self.open.pop(after.checkpoint_id, None)
             self.move(0)
 
     def move(self, steps: int) -> None:

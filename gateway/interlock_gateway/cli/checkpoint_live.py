@@ -78,7 +78,8 @@ def _take_in(board: Board, news: "queue.SimpleQueue[Told | Exception]") -> None:
 def _picture(board: Board, now: float, console: Console) -> Group:
     one, waiting = board.one, board.ordered()
     rows = [("▶" if item is one else " ", *view.row(item, now)) for item in waiting]
-    parts: list[Any] = [*renderables([Table(("", *view.COLUMNS), rows, empty=_NOTHING)])]
+    empty = _NOTHING if board.watching else "Connecting."
+    parts: list[Any] = [*renderables([Table(("", *view.COLUMNS), rows, empty=empty)])]
     if one is not None:
         parts += renderables(view.blocks(one, now))
     elif waiting:
@@ -98,8 +99,7 @@ def _answer(approvals: SyncApprovals, board: Board, answer: Answer, console: Con
     if one is None:
         return
     try:
-        after = answer(approvals, one)
-        board.say(f"{after.checkpoint_id} is {view.state(after)}")
+        board.answered(answer(approvals, one))
     except typer.Abort:
         board.say("nothing was answered")
     except (CommandError, InterlockError) as error:

@@ -11,7 +11,11 @@ from interlock_gateway.cli.screen import Screen
 
 
 def tell(approvals: SyncApprovals, groups: Iterable[str], screen: Screen) -> None:
-    """Show every event until interrupted; keepalives are not shown."""
+    """Show every event until interrupted; to people no keepalive, but the first: from then on they are asked."""
+    watching = False
     for told in approvals.watch(groups=groups):
-        if told.event != pb.CHECKPOINT_EVENT_KEEPALIVE:
+        if screen.is_json or told.event != pb.CHECKPOINT_EVENT_KEEPALIVE:
             screen.line(told, event_line(told, time.time()))
+        elif not watching:
+            watching = True
+            screen.hint("watching: from now on you are asked; Ctrl-C ends it")
