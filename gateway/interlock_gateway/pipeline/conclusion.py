@@ -65,6 +65,16 @@ class Conclusion:
             result = result.steered(REMINDER)
         return result
 
+    async def settled(self, run: CallRun, result: CallResult) -> bool:
+        """End the waiting of a call that went on after people had decided; false when somebody else has ended it.
+
+        One that was dispatched, and one that goes on waiting, is not ended here.
+        """
+        if run.journaled or not ends(run, result):
+            return True
+        record = record_of(self._parts, run, result)
+        return await self._parts.store.checkpoints.settle_waiting(record) is record
+
     def noted(self, run: CallRun, result: CallResult) -> None:
         """Record a call whose caller has gone and which changed nothing."""
         try:

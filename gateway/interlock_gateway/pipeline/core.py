@@ -201,13 +201,10 @@ class CallPipeline:
 
     async def _kept(self, run: CallRun, result: CallResult) -> None:
         """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
-        if run.taken or not ends(run, result):
+        if run.tool is None or run.read_only or run.journaled or run.resuming is not None or run.taken:
             return
-        with contextlib.suppress(StateError):  # nothing ran: asked again, the call is decided again
-            if run.resuming is not None:
-                if not (run.applying or run).journaled:
-                    await self._parts.store.checkpoints.settle_waiting(record_of(self._parts, run, result))
-            elif run.tool is not None and not run.read_only and not run.journaled:
+        if ends(run, result):
+            with contextlib.suppress(StateError):  # nothing ran: asked again, the call is decided again
                 await self._parts.store.calls.record_outcome(record_of(self._parts, run, result))
 
     async def _earlier(self, run: CallRun) -> CallResult | None:
@@ -306,7 +303,7 @@ class CallPipeline:
         if refusal is None and run.request.deliverable is not None and self._steps.path(run) is not Path.DENY:
             refusal = self._reflection.ended(run)
         result = refusal if refusal is not None else await self._enforce(run, enforce)
-        return result if run.taken else await self._conclusion.concluded(run, result)
+        return result if run.taken else await self.concluded(run, result)
 
     async def _enforce(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         if run.resuming is not None:
@@ -351,7 +348,13 @@ class CallPipeline:
             raise
 
     async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
-        """Count, record, remind: what every answer goes through on its way out (PIPE-12, PREV-10)."""
+        """Count, record, remind: what every answer goes through on its way out (PIPE-12, PREV-10).
+
+        A call that waited for people ends once: when somebody else has ended it meanwhile, this answer is none.
+        """
+        if run.resuming is not None and not await self._conclusion.settled(run, result):
+            run.taken = True
+            return run.answer(CallStatus.AWAITING_CHECKPOINT)
         return await self._conclusion.concluded(run, result)
 
     # -- beginnings --

@@ -17,6 +17,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.approval import Ending, about, ending_of, goes_on_edited
 from interlock_gateway.pipeline.asking import checkpoint_ref
 from interlock_gateway.pipeline.bells import RECHECK_S, Bell, Bells
+from interlock_gateway.pipeline.conclusion import Conclusion
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, StateError
@@ -42,10 +43,6 @@ class Core(Protocol):
         """Take a call up again, in its turn; an answer that it waits means that somebody else has it."""
         ...
 
-    async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
-        """Hand over the receipt of a call that has ended."""
-        ...
-
 
 class HeldCalls:
     """Every call of this replica that waits for a person, and what becomes of those that anybody asks for."""
@@ -56,6 +53,7 @@ class HeldCalls:
         self._bells = Bells(parts.store.changes)
         self._holding: Counter[tuple[str, str]] = Counter()
         self._resumptions = Resumptions(parts)
+        self._conclusion = Conclusion(parts)
 
     def __len__(self) -> int:
         return self._holding.total()
@@ -75,8 +73,8 @@ class HeldCalls:
         With `WAIT`, the checkpoint is withdrawn when the last one who holds the call open goes or is out of time. It
         stays when the gateway shuts down and the caller knows the call's id: they go on at another replica.
         """
-        if request.checkpoint_mode is CheckpointMode.DETACH and not await self._is_running(caller):
-            return await self._look(caller) or held
+        if request.checkpoint_mode is CheckpointMode.DETACH:
+            return await self._settled(caller, for_people=False) or held
         self.check_room()
         self._holding[caller.key] += 1
         try:
@@ -131,14 +129,14 @@ class HeldCalls:
 
     # -- waiting --
 
-    async def _settled(self, caller: Caller) -> CallResult | None:
-        """The call's outcome, or `None` when the caller's time is up."""
+    async def _settled(self, caller: Caller, *, for_people: bool = True) -> CallResult | None:
+        """The call's outcome; `None` when the caller's time is up, or it would be people who are waited for."""
         since = self._parts.clock.now()
         with self._bells.hung(*caller.key) as bell:
             while True:
                 bell.silence()
-                outcome = await self._look(caller, since)
-                if outcome is not None:
+                outcome = await self._look(caller, since if for_people else 0.0)
+                if outcome is not None or (not for_people and await self._is_for_people(caller)):
                     return outcome
                 if self._core.draining:
                     raise RequestError(RequestFault.DRAINING, _DRAINING)
@@ -184,9 +182,10 @@ class HeldCalls:
             return None
         return await self._taken_up(caller, checkpoint)
 
-    async def _is_running(self, caller: Caller) -> bool:
-        record = await self._parts.store.calls.find_call(*caller.key)
-        return record is not None and record.state is CallState.DISPATCHING
+    async def _is_for_people(self, caller: Caller) -> bool:
+        """Whether it is people who have to act now."""
+        checkpoint = await self._parts.store.checkpoints.checkpoint_of_call(*caller.key)
+        return checkpoint is not None and checkpoint.state is CheckpointState.OPEN
 
     def _is_lost(self, record: CallRecord) -> bool:
         """Whether a call has been under way for longer than any may be: nobody will say any more how it ended."""
@@ -243,7 +242,7 @@ class HeldCalls:
         )
         if await parts.store.checkpoints.settle_waiting(record) is not record:
             return None
-        return await self._core.concluded(run, result)
+        return await self._conclusion.concluded(run, result)
 
     def _answer(self, run: CallRun, checkpoint: Checkpoint, ending: Ending) -> CallResult:
         asked = checkpoint.decision

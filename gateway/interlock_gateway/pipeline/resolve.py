@@ -132,6 +132,7 @@ class Resolver:
             if action is not None and action.state in (PendingState.APPLYING, PendingState.OUTCOME_UNKNOWN):
                 run.taken = True
                 return run.answer(CallStatus.AWAITING_CHECKPOINT)
+            # Also when somebody else has applied it under this very approval; then the denial comes too late to count.
             return await self._void(run, "the pending action is not there, or not on top any more; nothing was applied")
         tool = self._parts.registry.find(claimed.tool)
         problem = _no_longer_the_same(tool, claimed)
