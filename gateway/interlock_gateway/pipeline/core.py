@@ -248,7 +248,7 @@ class CallPipeline:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            run.cancel()
+            run.cancel(at_once=self.draining)
             task.add_done_callback(partial(self._nobody_waits, run))
             raise
 

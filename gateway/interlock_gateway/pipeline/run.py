@@ -77,12 +77,13 @@ class CallRun:
     sending: "asyncio.Task[object] | None" = None
     cancelled: bool = False
 
-    def cancel(self) -> None:
+    def cancel(self, *, at_once: bool = False) -> None:
         """Tell the provider that the client has gone; before anything was sent, nothing will be.
 
-        A compensation that was sent is taken to its end: half an undo is worse than one that nobody waits for.
+        A compensation that was sent is taken to its end, unless the gateway itself ends: an undo of unknown outcome is
+        worse than one that nobody waits for.
         """
-        if self.undoes and self.sending is not None:
+        if self.undoes and self.sending is not None and not at_once:
             return
         self.cancelled = True
         if self.sending is not None:

@@ -1,6 +1,7 @@
 """What is not known about an undo, and settling it (UNDO-4, PIPE-9)."""
 
 import asyncio
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from gateway_bench import bench
 from interlock.errors import RequestError
 from interlock.journal import OperationState, RollbackOutcome
+from interlock.provider import ToolServer
 from interlock_gateway.audit.read import read_records
 from rolling_back import put, rolled_back, shelved
-from undoable_tools import undoable_tools
+from served_gateway import served
+from undoable_tools import Shelf, undoable_tools
 
 
 @pytest.mark.req("UNDO-4", "PIPE-9")
@@ -64,3 +67,23 @@ async def test_what_somebody_says_about_the_unknown_is_in_the_audit(socket_direc
     ]
     result: Any = said["result"]
     assert result["reasons"][0]["message"].endswith("its undo took effect. I saw it")
+
+
+@pytest.mark.req("REL-9", "UNDO-4")
+async def test_a_gateway_that_is_told_to_end_does_not_wait_for_an_undo_for_ever(socket_directory: Path) -> None:
+    shelf = Shelf()
+    async with ToolServer(undoable_tools(shelf), f"unix:{socket_directory}/held.sock", name="held") as provider:
+        async with served(socket_directory, drain_s=0.5) as gateway:
+            session = gateway.agent.session("s")
+            await put(session, "a")
+            shelf.trouble["a"] = "hold"
+            rolling = asyncio.create_task(rolled_back(session, count=1))
+            await asyncio.wait_for(shelf.begun.wait(), 10)
+            assert await gateway.ended_by(signal.SIGTERM) == 0
+            await asyncio.gather(rolling, return_exceptions=True)
+        async with served(socket_directory) as gateway:
+            (line,) = await rolled_back(gateway.agent.session("s"), count=1)
+            assert line.operation.state is OperationState.UNDO_UNKNOWN
+            assert shelf.undone == []
+        shelf.released.set()
+        await provider.stop(0)
