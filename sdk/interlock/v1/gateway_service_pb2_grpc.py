@@ -235,7 +235,7 @@ class GatewayServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Rollback(self, request, context):
-        """Rollback undoes operations of a session, newest first, and sends one line for each.
+        """Rollback undoes operations of a session, open or closed, newest first, and sends one line for each.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
