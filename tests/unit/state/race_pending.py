@@ -14,7 +14,9 @@ async def claim(store: SqlStateStore, pending_id: str, claimant: str) -> list[st
 
 
 async def race(url: str, replica_id: str, actions: int, racers: int) -> list[str]:
-    async with await SqlStateStore.open(url, replica_id=replica_id, busy_timeout_s=30) as store:
+    async with await SqlStateStore.open(
+        url, replica_id=replica_id, busy_timeout_s=30, capacity=actions * racers
+    ) as store:
         print("ready", flush=True)  # noqa: T201 - the other side reads it
         sys.stdin.readline()
         claims = [claim(store, f"p{n}", f"{replica_id}-{k}") for n in range(actions) for k in range(racers)]
