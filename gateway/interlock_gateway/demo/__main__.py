@@ -10,6 +10,7 @@ from interlock import Gateway, Session
 from interlock_gateway.demo.agent import Agent
 from interlock_gateway.demo.scenes import Scenes
 from interlock_gateway.demo.screen import Screen
+from interlock_gateway.demo.second_act import SecondAct, digest
 from interlock_gateway.demo.stage import START_S, StageError, staged
 
 POLL_S = 0.05
@@ -20,14 +21,20 @@ async def play(directory: Path) -> None:
     screen = Screen()
     screen.title("Interlock: an agent, its tools, and a gateway between them")
     screen.say(
-        "Two processes have been started: a toolbox that can read, write and run things in a copy of this product's "
-        "own sources, and the gateway. The agent talks to the gateway alone. Rego policies decide about each call."
+        "Three processes have been started: a toolbox that can read, write and run things in a copy of this product's "
+        "own sources, a provider that deploys, and the gateway. The agent talks to the gateway alone. Rego policies "
+        "decide about each call."
     )
     with staged(directory) as stage:
         async with Gateway(stage.agent_address) as gateway:
             session = await gateway.open_session(intent="tidy up the notes")
             await _tools_are_there(session)
-            await Scenes(stage, Agent(session, screen), screen).play()
+            agent = Agent(session, screen)
+            scenes = Scenes(stage, agent, screen)
+            as_it_was = digest(stage.workspace)
+            await scenes.play()
+            await SecondAct(stage, agent, screen).play(as_it_was)
+            await scenes.end()
     print()
     screen.say(
         "That is the product: the same agent and the same tools, with somebody in between who reads before acting."
@@ -35,13 +42,13 @@ async def play(directory: Path) -> None:
 
 
 async def _tools_are_there(session: Session) -> None:
-    """Wait until the gateway has met the toolbox, which starts at the same time."""
+    """Wait until the gateway has met both providers, which start at the same time."""
     try:
         async with asyncio.timeout(START_S):
-            while "bash" not in {listed.name for listed in (await session.tools()).tools}:  # noqa: ASYNC110 - the gateway announces no tools
+            while not {"bash", "deploy"} <= {listed.name for listed in (await session.tools()).tools}:  # noqa: ASYNC110 - the gateway announces no tools
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
-        raise StageError("the gateway did not find the toolbox") from None
+        raise StageError("the gateway did not find its providers") from None
 
 
 def main() -> int:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from interlock import CallResult, CallStatus, Session
+from interlock import CallResult, CallStatus, Deliverable, Session
 
 from interlock_gateway.demo.screen import Screen
 
@@ -19,17 +19,25 @@ class Agent:
         """Call a tool and show the answer."""
         self._screen.asks(tool, json.dumps(arguments, ensure_ascii=False))
         result = await self.session.call(tool, arguments)
-        self._show(result, most)
+        self.show(result, most)
         return result
 
     async def resolve(self, action: str, reason: str) -> CallResult:
         """Apply or discard the pending change and show the answer."""
         self._screen.asks("resolve", json.dumps({"action": action, "reason": reason}))
         result = await self.session.resolve(action, reason)  # type: ignore[arg-type]  # the scenes pass the two words
-        self._show(result, 6)
+        self.show(result, 6)
         return result
 
-    def _show(self, result: CallResult, most: int) -> None:
+    async def think_again(self, tool: str, deliverable: Deliverable, **arguments: Any) -> CallResult:
+        """Call a tool with a challenge of the call itself, and show the answer."""
+        self._screen.asks(tool, json.dumps(arguments, ensure_ascii=False) + "  + deliverable")
+        result = await self.session.call(tool, arguments, deliverable=deliverable)
+        self.show(result)
+        return result
+
+    def show(self, result: CallResult, most: int = 14) -> None:
+        """Show an answer."""
         text = result.preview.preview if result.status is CallStatus.PREVIEW and result.preview else result.text
         good = result.status is CallStatus.COMPLETED and not result.is_error
         self._screen.gets(_headline(result), good=good)

@@ -3,7 +3,6 @@
 import hashlib
 import urllib.request
 from collections.abc import Iterable
-from pathlib import Path
 
 from interlock import Gateway
 from interlock.admin import Admin
@@ -24,7 +23,7 @@ class Scenes:
         self._screen = screen
 
     async def play(self) -> None:
-        """All of them."""
+        """The first act: one agent, and what it may do alone."""
         await self._tools()
         await self._large_file()
         await self._edit_discarded()
@@ -32,6 +31,9 @@ class Scenes:
         await self._destructive()
         await self._confidence()
         await self._leave_the_workspace()
+
+    async def end(self) -> None:
+        """What is left afterwards: the report, the receipts, the metrics."""
         await self._report()
 
     async def _tools(self) -> None:
@@ -83,7 +85,6 @@ class Scenes:
 
     async def _leave_the_workspace(self) -> None:
         self._screen.scene("It tries to leave the workspace, plainly, by a detour, and by a symbolic link.")
-        (self._stage.workspace / "shortcut").symlink_to("/etc")
         for path in ("/etc/passwd", "interlock/../../../../etc/passwd", "shortcut/passwd"):
             await self._agent.call("read", 4, path=path)
 
@@ -98,7 +99,7 @@ class Scenes:
         screen.block(f"destructive calls: {outcomes}")
         previews, undo = report.previews, report.undo
         screen.block(f"previews: {previews.previewed}, applied {previews.applied}, discarded {previews.discarded}")
-        screen.block(f"operations: {undo.operations}, of which {undo.undoable} can be undone")
+        screen.block(f"operations: {undo.operations}, undone {undo.undone}, still undoable {undo.undoable}")
         self._verify()
         self._metrics()
 
@@ -120,14 +121,10 @@ class Scenes:
         return str(max(sources, key=lambda path: path.stat().st_size).relative_to(self._stage.workspace))
 
     def _digest(self) -> str:
-        return _digest(self._stage.workspace / "NOTES.md")
+        return hashlib.sha256((self._stage.workspace / "NOTES.md").read_bytes()).hexdigest()[:12]
 
     def _same(self, before: str) -> str:
         return "unchanged" if self._digest() == before else "changed"
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def _counted(counts: Iterable[LabelledCount]) -> str:

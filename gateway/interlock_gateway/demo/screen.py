@@ -51,6 +51,10 @@ class Screen:
             colour = "yellow"
         print(f"   gateway < {self.paint(status, 'bold', colour)}")
 
+    def person(self, text: str) -> None:
+        """What happens at the approver's side."""
+        print(f"   person  * {self.paint(text, 'bold', 'cyan')}")
+
     def block(self, lines: str, most: int = 14) -> None:
         """Some lines as they are, not too many of them."""
         found = lines.rstrip("\n").split("\n")

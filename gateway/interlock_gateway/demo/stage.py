@@ -40,12 +40,16 @@ def staged(directory: Path) -> Iterator[Stage]:
     state.mkdir(parents=True, mode=0o700)
     for package in ("interlock_gateway", "interlock"):
         shutil.copytree(_source_of(package), workspace / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (workspace / "NOTES.md").write_text(
-        "# Notes\n\nThe deploy key rotates on Mondays.\nAsk Ada before you restart it.\n"
-    )
+    (workspace / "NOTES.md").write_text(NOTES)
+    (workspace / "shortcut").symlink_to("/etc")
+    (workspace / "releases").mkdir()
+    (workspace / "releases" / "shop.version").write_text("1.4.1\n")
     config = directory / "interlock.yaml"
     config.write_text(json.dumps(_config(workspace, state), indent=2))
-    with _process(_toolbox(workspace, state, directory), directory / "toolbox.log"):
+    with (
+        _process(_toolbox(workspace, state, directory), directory / "toolbox.log"),
+        _process(_releases(workspace, state), directory / "releases.log"),
+    ):
         gateway = [sys.executable, "-m", "interlock_gateway.cli.main", "serve", "--config", str(config)]
         with _process(gateway, directory / "gateway.log") as running:
             metrics = _wait_until_ready(running, directory / "gateway.log", state)
@@ -60,20 +64,28 @@ def _source_of(package: str) -> Path:
 
 
 def _config(workspace: Path, state: Path) -> dict[str, object]:
-    # JSON is YAML too: the configuration file of a gateway with one provider.
+    # JSON is YAML too: the configuration file of a gateway with two providers.
     return {
         "state": {"dir": str(state)},
         "server": {"listen": ["unix:{state}/agent.sock"], "operator_listen": ["unix:{state}/operator.sock"]},
         "metrics": {"listen": "127.0.0.1:0"},
         "workspace_roots": [str(workspace)],
         "tools": {"read": {"max_result_bytes": 16 * 1024}},
-        "providers": [{"name": "toolbox", "address": f"unix:{state}/toolbox.sock"}],
+        "providers": [
+            {"name": "toolbox", "address": f"unix:{state}/toolbox.sock"},
+            {"name": "releases", "address": f"unix:{state}/releases.sock"},
+        ],
     }
 
 
 def _toolbox(workspace: Path, state: Path, directory: Path) -> list[str]:
     command = [sys.executable, "-m", "interlock.toolbox", "--root", str(workspace)]
     return [*command, "--listen", f"unix:{state}/toolbox.sock", "--state-dir", str(directory / "toolbox-state")]
+
+
+def _releases(workspace: Path, state: Path) -> list[str]:
+    command = [sys.executable, "-m", "interlock_gateway.demo.releases"]
+    return [*command, str(workspace / "releases"), f"unix:{state}/releases.sock"]
 
 
 @contextmanager
