@@ -158,17 +158,22 @@ class SessionRpcs:
         return rpc.ListOperationsResponse(operations=reversed(found))
 
     def rollback(self, request: rpc.RollbackRequest, _patience: float) -> Iterator[rpc.RollbackResponse]:
-        """Mark operations as undone, newest first; one that is irreversible stops it, unless it is to be skipped."""
+        """Mark operations as undone, newest first.
+
+        One that is irreversible stops it, unless it is to be skipped; so does one of unknown outcome.
+        """
         targets = _targets(request, self.session(request.session_id).journal)
         for index, operation in enumerate(targets):
-            irreversible = operation.undo.irreversible
-            if not irreversible:
+            outcome = _rollback_outcome(operation, skip=request.skip_irreversible)
+            if outcome == operation_pb2.ROLLBACK_OUTCOME_UNDONE:
                 operation.state = operation_pb2.OPERATION_STATE_UNDONE
-            line = rpc.RollbackResponse(operation=operation, remaining=len(targets) - index - 1)
-            line.outcome = _rollback_outcome(irreversible=irreversible, skip=request.skip_irreversible)
+            stops = outcome not in _GOES_ON
+            line = rpc.RollbackResponse(
+                operation=operation, outcome=outcome, remaining=len(targets) - index - 1 + stops
+            )
             line.manual_guide = operation.undo.manual_guide
             yield line
-            if irreversible and not request.skip_irreversible:
+            if stops:
                 return
 
     def settle_operation(self, request: rpc.SettleOperationRequest, _patience: float) -> rpc.SettleOperationResponse:
@@ -224,7 +229,8 @@ _STATES = {
 
 
 def _targets(request: rpc.RollbackRequest, journal: list[operation_pb2.Operation]) -> list[operation_pb2.Operation]:
-    newest = [one for one in reversed(journal) if one.state == operation_pb2.OPERATION_STATE_DONE]
+    standing = (operation_pb2.OPERATION_STATE_DONE, operation_pb2.OPERATION_STATE_OUTCOME_UNKNOWN)
+    newest = [one for one in reversed(journal) if one.state in standing]
     if request.count:
         return newest[: request.count]
     for index, one in enumerate(newest):
@@ -233,8 +239,13 @@ def _targets(request: rpc.RollbackRequest, journal: list[operation_pb2.Operation
     return []
 
 
-def _rollback_outcome(*, irreversible: bool, skip: bool) -> operation_pb2.RollbackOutcome:
-    if not irreversible:
+_GOES_ON = (operation_pb2.ROLLBACK_OUTCOME_UNDONE, operation_pb2.ROLLBACK_OUTCOME_SKIPPED_IRREVERSIBLE)
+
+
+def _rollback_outcome(operation: operation_pb2.Operation, *, skip: bool) -> operation_pb2.RollbackOutcome:
+    if operation.state == operation_pb2.OPERATION_STATE_OUTCOME_UNKNOWN:
+        return operation_pb2.ROLLBACK_OUTCOME_OUTCOME_UNKNOWN
+    if not operation.undo.irreversible and operation.HasField("undo"):
         return operation_pb2.ROLLBACK_OUTCOME_UNDONE
     if skip:
         return operation_pb2.ROLLBACK_OUTCOME_SKIPPED_IRREVERSIBLE

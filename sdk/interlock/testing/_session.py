@@ -153,7 +153,10 @@ class FakeSession:
                 return self._reflect(asked, given, script, patience)
             case RpcFailure():
                 raise RpcFailed(script)
-        return _not_run(asked.call_id, script)
+        made = _not_run(asked.call_id, script)
+        if isinstance(script, OutcomeUnknown):
+            self._journal(asked, made, operation_pb2.OPERATION_STATE_OUTCOME_UNKNOWN)
+        return made
 
     def _run(self, asked: call_pb2.ToolCall, given: dict[str, Any], script: Allow) -> call_pb2.CallResult:
         try:
@@ -165,7 +168,12 @@ class FakeSession:
             self._journal(asked, made)
         return made
 
-    def _journal(self, asked: call_pb2.ToolCall, made: call_pb2.CallResult) -> None:
+    def _journal(
+        self,
+        asked: call_pb2.ToolCall,
+        made: call_pb2.CallResult,
+        state: operation_pb2.OperationState = operation_pb2.OPERATION_STATE_DONE,
+    ) -> None:
         operation = operation_pb2.Operation(
             operation_id=f"operation-{len(self.journal) + 1}",
             sequence=len(self.journal) + 1,
@@ -173,8 +181,8 @@ class FakeSession:
             call_id=asked.call_id,
             tool=asked.tool,
             provider="fake",
-            state=operation_pb2.OPERATION_STATE_DONE,
-            undo=made.undo,
+            state=state,
+            undo=made.undo if made.HasField("undo") else None,
         )
         self.journal.append(operation)
 

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 from interlock import Gateway, SyncGateway, errors
 from interlock.calls import Progress
-from interlock.journal import OperationState, RollbackOutcome
+from interlock.journal import OperationEffect, OperationState, RollbackOutcome
 from interlock.provider import ToolResult, UndoInfo, tool
 from interlock.references import ArtifactReference, FileReference, ReferenceProblem
 from interlock.testing import (
     Allow,
     Deny,
     FakeGateway,
+    OutcomeUnknown,
     Preview,
 )
 
@@ -60,10 +61,25 @@ async def test_operations_are_listed_and_rolled_back(fake: FakeGateway, session:
     lines = await session.rollback(since_call_id="c-1", reason="start over")
     assert [(one.outcome, one.remaining) for one in lines] == [
         (RollbackOutcome.UNDONE, 1),
-        (RollbackOutcome.STOPPED_IRREVERSIBLE, 0),
+        (RollbackOutcome.STOPPED_IRREVERSIBLE, 1),
     ]
     assert lines[1].manual_guide == "call them"
     assert [one.call_id for one in await session.operations(states=[OperationState.UNDONE])] == ["c-2"]
+
+
+@pytest.mark.req("SDK-1", "UNDO-4")
+async def test_an_unknown_operation_stops_a_rollback_until_it_is_settled(fake: FakeGateway, session: Any) -> None:
+    fake.on("write", OutcomeUnknown())
+    await session.call("write", {}, call_id="c-1")
+    (line,) = await session.rollback(count=1)
+    assert (line.outcome, line.remaining) == (RollbackOutcome.OUTCOME_UNKNOWN, 1)
+
+    settled = await session.settle_operation(line.operation.operation_id, "none", "the file is not there")
+
+    assert (settled.call_id, settled.state) == ("c-1", OperationState.FAILED)
+    assert list(await session.rollback(count=1)) == []
+    with pytest.raises(errors.NotFoundError):
+        await session.settle_operation(line.operation.operation_id, OperationEffect.TOOK_EFFECT, "it is")
 
 
 @pytest.mark.req("SDK-1")
