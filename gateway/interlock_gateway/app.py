@@ -47,6 +47,7 @@ from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.directory import Directory
+from interlock_gateway.references.resolver import ReferenceResolver
 from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, Trust
 from interlock_gateway.results.process import ResultProcessor
@@ -140,6 +141,8 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     await registry.register(GATEWAY_PROVIDER, DEFINITIONS, Trust(follow=True))
     facts = OffloadedFacts()
     stack.callback(facts.close)
+    references = ReferenceResolver(config.workspace_roots, artifacts, redactor, metrics)
+    stack.callback(references.close)
     plugged = await stack.enter_async_context(plugged_in(config.extensions, clock, store, metrics))
     parts = Parts(
         settings=_settings(config, replica),
@@ -171,7 +174,20 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     metrics.watch_calls(lambda: pipeline.in_flight)
     metrics.watch_providers(directory.connected)
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)
-    return Rooms(parts, pipeline, engine, store, approvals, artifacts, audit, metrics, directory, policy, discovery)
+    return Rooms(
+        parts=parts,
+        pipeline=pipeline,
+        engine=engine,
+        store=store,
+        approvals=approvals,
+        artifacts=artifacts,
+        audit=audit,
+        metrics=metrics,
+        directory=directory,
+        policy=policy,
+        discovery=discovery,
+        references=references,
+    )
 
 
 async def _policy(

@@ -20,6 +20,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.providers.directory import Directory
+from interlock_gateway.references.resolver import ReferenceResolver
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.discovery import Discovery
 from interlock_gateway.state.store import SqlStateStore
@@ -29,6 +30,7 @@ from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
 from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs, served
 from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
+from interlock_gateway.transport.grpc.reference_rpcs import ReferenceRpcs
 from interlock_gateway.transport.grpc.server import (
     ADMIN_SERVICE,
     APPROVAL_SERVICE,
@@ -76,6 +78,7 @@ class Rooms:
     directory: Directory
     policy: PolicyKeeper
     discovery: Discovery
+    references: ReferenceResolver
 
 
 class Gateway:
@@ -157,13 +160,22 @@ class Gateway:
             try:
                 await self.rooms.parts.sessions.flush()
                 await self.rooms.pipeline.settle()
-                self.rooms.metrics.pending_changed(-await self.rooms.parts.sessions.expire())
+                await self._count_pending(await self.rooms.parts.sessions.expire())
                 self.rooms.metrics.open_checkpoints = await self.rooms.pipeline.held.keep_house()
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})
             except Exception:  # noqa: BLE001 - who stopped here would leave health saying what was true once
                 _log.exception("housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_S)
+
+    async def _count_pending(self, expired: int) -> None:
+        """Follow how many actions are pending. Where other replicas push and resolve them too, the database counts."""
+        rooms = self.rooms
+        if rooms.store.crossing is None:
+            rooms.metrics.pending_changed(-expired)
+            return
+        counted = await rooms.store.pending.count_every_pending(self._clock.now())
+        rooms.metrics.pending_changed(counted - rooms.metrics.pending_actions)
 
     def _fit_to_serve(self) -> bool:
         return all(component.healthy for component in self._components()) and not self.rooms.pipeline.draining
@@ -185,6 +197,7 @@ class Gateway:
         agent_rpcs = GatewayRpcs(rooms.parts, rooms.pipeline).rpcs()
         agent_rpcs |= ToolRpcs(rooms.parts, rooms.discovery).rpcs()
         agent_rpcs |= ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs()
+        agent_rpcs |= ReferenceRpcs(rooms.references, rooms.parts.sessions).rpcs()
         services = [GATEWAY_SERVICE, HEALTH_SERVICE]
         rpcs = dict(served(GATEWAY_SERVICE, agent_rpcs, authenticator, self._open_rpcs))
         if admin:

@@ -28,6 +28,7 @@ ACCESS: dict[str, frozenset[Role]] = {
             "Rollback",
             "ListOperations",
             "SettleOperation",
+            "ResolveReferences",
         )
     },
     # Artifacts belong to the session that made them, and operators may read them (ART-1).

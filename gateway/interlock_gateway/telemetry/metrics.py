@@ -64,6 +64,12 @@ class Metrics:
         self._undo = Counter(
             "interlock_undo", "Operations that rollbacks came to, by what was done.", ("outcome",), registry=registry
         )
+        self._references = Counter(
+            "interlock_references",
+            "References of prompts, by what they refer to and what became of them.",
+            ("kind", "outcome"),
+            registry=registry,
+        )
         self.pending_actions = 0
         self.watch("interlock_pending_actions", "Previewed changes that wait.", lambda: {(): self.pending_actions})
         self.open_checkpoints = 0
@@ -127,6 +133,10 @@ class Metrics:
     def undo_ended(self, outcome: RollbackOutcome) -> None:
         """Count what a rollback did with one operation."""
         self._undo.labels(outcome).inc()
+
+    def reference_ended(self, kind: str, outcome: str) -> None:
+        """Count a reference that was resolved, or what is the matter with it."""
+        self._references.labels(kind, outcome).inc()
 
     def pending_changed(self, change: int) -> None:
         """There are `change` more pending actions than before."""

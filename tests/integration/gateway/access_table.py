@@ -43,7 +43,7 @@ TABLE: dict[str, set[Role]] = {
     "GatewayService/ReadArtifact": READER,
     "GatewayService/SearchArtifact": READER,
     "GatewayService/StatArtifact": READER,
-    "GatewayService/ResolveReferences": NOBODY,
+    "GatewayService/ResolveReferences": AGENT,
     "AdminService/GetStatus": AUDITOR,
     "AdminService/GetPolicyStatus": AUDITOR,
     "AdminService/ReloadPolicy": OPERATOR,

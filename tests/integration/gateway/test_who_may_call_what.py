@@ -59,6 +59,7 @@ async def test_what_is_served_has_a_row_and_nothing_else_is(guarded: Bench) -> N
     from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
     from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
     from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
+    from interlock_gateway.transport.grpc.reference_rpcs import ReferenceRpcs
     from interlock_gateway.transport.grpc.tool_rpcs import ToolRpcs
 
     rooms = guarded.gateway.rooms
@@ -66,6 +67,7 @@ async def test_what_is_served_has_a_row_and_nothing_else_is(guarded: Bench) -> N
         *GatewayRpcs(rooms.parts, rooms.pipeline).rpcs(),
         *ToolRpcs(rooms.parts, rooms.discovery).rpcs(),
         *ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs(),
+        *ReferenceRpcs(rooms.references, rooms.parts.sessions).rpcs(),
     }
     operators = set(AdminRpcs(guarded.gateway._admin_parts()).rpcs())
     approvers = set(ApprovalRpcs(rooms.approvals, rooms.parts.registry).rpcs())
