@@ -79,7 +79,8 @@ def show(
     listed = _listed(session, address)
     found = next((one for one in listed.tools if name in (one.name, *one.aliases)), None)
     if found is None:
-        raise CommandError(f"there is no tool {name} here; `interlock tools` lists them")
+        others = "; others are deferred: `interlock tools --search WORDS`" if listed.deferred else ""
+        raise CommandError(f"there is no tool {name} here; `interlock tools` lists them{others}")
     facts = (
         ("tool", found.name),
         ("aliases", found.aliases),

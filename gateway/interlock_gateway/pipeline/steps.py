@@ -73,7 +73,7 @@ class Steps:
 
     async def _is_deferred(self, run: CallRun, tool: RegisteredTool) -> bool:
         # What was previewed, done or approved goes to its end, though so many tools have come since.
-        if run.kind is not CallKind.CALL:
+        if run.kind is not CallKind.CALL or run.resuming is not None:
             return False
         await self._parts.sessions.reread(run.live)  # it may have been activated at another replica
         return self._parts.deferral.hides(run.live.session, tool)

@@ -27,7 +27,8 @@ _WORD = re.compile(r"[^\W_]+")
 
 def words_of(text: str) -> list[str]:
     """The words of a text, folded, with `camelCase` and `snake_case` taken apart."""
-    return _WORD.findall(unicodedata.normalize("NFKC", _HUMP.sub(" ", text)).casefold())
+    parted = _HUMP.sub(" ", text)
+    return _WORD.findall(parted.lower() if parted.isascii() else unicodedata.normalize("NFKC", parted).casefold())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
+from asked_people import person
 from gateway_bench import Bench, bench
 from interlock import Call, CallResult, CallStatus
 from interlock.calls import Json
@@ -296,3 +297,66 @@ async def test_a_batch_is_of_one_open_session_of_the_callers(at: Bench) -> None:
         await session.batch([("echo", {"text": "x"})])
     assert not isinstance(closed.value, NotAuthorizedError)
     assert closed.value.reason == "SESSION_CLOSED"  # type: ignore[attr-defined]  # it is the gateway's refusal
+
+
+WAITS: list[Call | tuple[str, Json]] = [
+    ("set_value", {"value": "one"}),
+    ("wreck", {"what": "x"}),
+    ("echo", {"text": "meanwhile"}),
+    ("set_value", {"value": "two"}),
+]
+
+
+@pytest.mark.req("BATCH-2", "PIPE-8")
+async def test_a_call_that_waits_for_a_person_holds_up_nothing_behind_it(at: Bench) -> None:
+    async with person(at.gateway) as bob:
+        outcomes: dict[int, CallResult] = {}
+        async for index, outcome in at.agent.session("s").stream_batch(WAITS):
+            assert isinstance(outcome, CallResult)
+            outcomes[index] = outcome
+            if len(outcomes) == 3:
+                assert 1 not in outcomes
+                await bob.approves(await bob.asked())
+    assert list(outcomes)[-1] == 1
+    assert [outcomes[n].text for n in range(4)] == ["was first", "gone", "meanwhile", "was one"]
+    assert [name for name, _ in at.ledger.ran] == ["set_value", "echo", "set_value", "wreck"]
+
+
+@pytest.mark.req("BATCH-2")
+async def test_with_stop_on_error_a_call_that_waits_stops_the_rest_and_still_runs_when_approved(at: Bench) -> None:
+    async with person(at.gateway) as bob:
+        running = asyncio.create_task(at.agent.session("s").batch(WAITS, stop_on_error=True))
+        await bob.approves(await bob.asked())
+        outcomes = await running
+    assert texts(outcomes) == ["was first", "gone", "BATCH_STOPPED", "BATCH_STOPPED"]
+    assert at.ledger.names() == ["set_value", "wreck"]
+
+
+@pytest.mark.req("BATCH-2", "CHK-4")
+async def test_cancelling_a_batch_withdraws_what_people_were_asked(at: Bench) -> None:
+    async with person(at.gateway) as bob:
+        running = asyncio.create_task(at.agent.session("s").batch(WAITS))
+        asked = await bob.asked()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await eventually(lambda: len(at.gateway.rooms.pipeline.held) == 0)
+        await eventually(at.gateway.idle)
+        kept = await at.gateway.rooms.store.checkpoints.get_checkpoint(asked.checkpoint_id)
+        assert kept is not None
+        assert kept.state.value == "withdrawn"
+    assert "wreck" not in at.ledger.names()
+
+
+@pytest.mark.req("BATCH-2", "CHK-4")
+async def test_a_detached_call_of_a_batch_is_answered_at_once_and_picked_up_later(at: Bench) -> None:
+    async with person(at.gateway) as bob:
+        session = at.agent.session("s")
+        detached = Call(tool="wreck", input={"what": "x"}, call_id="c", checkpoint_mode="detach")
+        outcomes = await session.batch([detached, ("echo", {"text": "on"})])
+        assert isinstance(outcomes[0], CallResult)
+        assert outcomes[0].status is CallStatus.AWAITING_CHECKPOINT
+        assert texts(outcomes[1:]) == ["on"]
+        await bob.approves_the_next()
+        (again,) = await session.batch([detached])
+        assert isinstance(again, CallResult)
+        assert again.text == "gone"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_people import person
 from gateway_bench import Bench, bench
 from interlock import CallStatus
 from interlock.extensions import Call, Cancel, Continue, ContinueWith, Interceptor, Outcome
@@ -292,3 +293,54 @@ async def test_a_gateway_does_not_start_with_a_plug_in_that_it_cannot_use(socket
     with pytest.raises(ConfigError, match=r"the plug-in missing is not installed: interlock\.interceptors has none"):
         async with bench(socket_directory, extensions=missing):
             raise AssertionError("it started")
+
+
+@pytest.mark.req("PIPE-13", "CHK-5")
+async def test_an_approved_call_is_looked_at_too_and_stopping_it_ends_it(
+    socket_directory: Path, installer: Installer
+) -> None:
+    asked = Asked(lambda call: Cancel("not even then") if call.arguments()["what"] == "bad" else Continue())
+    async with bench(socket_directory, extensions=installer.interceptors(asked)) as at, person(at.gateway) as bob:
+        session = at.agent.session("s")
+        calling = asyncio.create_task(session.call("wreck", {"what": "bad"}, call_id="c"))
+        checkpoint = await bob.asked()
+        assert asked.calls == []
+        await bob.approves(checkpoint)
+        denied = await calling
+        assert (denied.status, denied.text) == (CallStatus.DENIED, "not even then")
+        assert asked.calls[0].checkpoint_id == checkpoint.checkpoint_id
+        assert (await session.call("wreck", {"what": "bad"}, call_id="c")).text == "not even then"
+        again = asyncio.create_task(session.call("wreck", {"what": "good"}))
+        await bob.approves_the_next()
+        assert (await again).ok
+        assert at.ledger.ran == [("wreck", "good")]
+        assert len(asked.calls) == 2
+
+
+@pytest.mark.req("PIPE-13", "CHK-5")
+async def test_an_interceptor_that_fails_runs_no_approved_call_and_is_not_asked_in_a_circle(
+    socket_directory: Path, installer: Installer
+) -> None:
+    asked = Asked(raising(ValueError("broken")))
+    async with bench(socket_directory, extensions=installer.interceptors(asked)) as at, person(at.gateway) as bob:
+        session = at.agent.session("s")
+        calling = asyncio.create_task(session.call("wreck", {"what": "x"}, call_id="c", timeout=20))
+        await bob.approves_the_next()
+        denied = await calling
+        assert denied.decision.reasons[0].code == "gateway_error.interceptor_failed"
+        assert at.ledger.ran == []
+        assert len(asked.calls) < 5
+
+
+@pytest.mark.req("PIPE-13", "UNDO-2")
+async def test_what_takes_an_operation_back_is_looked_at_as_such(socket_directory: Path, installer: Installer) -> None:
+    asked = Asked(lambda call: Cancel("keep it") if call.kind == "undo" else Continue())
+    async with bench(socket_directory, extensions=installer.interceptors(asked)) as at:
+        session = at.agent.session("s")
+        await session.call("set_value", {"value": "x"})
+        lines = [line async for line in session.rollback(count=1)]
+        assert [call.kind for call in asked.calls] == ["call", "undo"]
+        assert at.ledger.value == "x"
+        assert lines
+        (operation,) = await session.operations()
+        assert operation.state.value != "undone"
