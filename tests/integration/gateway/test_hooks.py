@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asked_people import person
 from gateway_bench import bench
 from interlock import CallStatus
 from interlock.extensions import CallEvent, Event, Hook, RecordEvent
@@ -88,6 +89,25 @@ async def test_a_hook_is_told_that_pending_actions_changed(socket_directory: Pat
         await eventually(lambda: sum(isinstance(event, RecordEvent) for event in diary.events) >= 2)
     records = [event for event in diary.events if isinstance(event, RecordEvent)]
     assert {(one.record, one.session_id, one.record_id) for one in records} == {("pending", "s", "")}
+
+
+@pytest.mark.req("PIPE-13")
+async def test_a_hook_is_told_of_checkpoints_and_of_both_ends_of_a_call_that_waits(
+    socket_directory: Path, installer: Installer
+) -> None:
+    diary = Diary()
+    async with bench(socket_directory, extensions=installer.hooks(diary)) as at, person(at.gateway) as bob:
+        calling = asyncio.create_task(at.agent.session("s").call("wreck", {"what": "x"}, call_id="c"))
+        checkpoint = await bob.asked()
+        await bob.approves(checkpoint)
+        assert (await calling).ok
+        await eventually(lambda: diary.moments("c").count("ended") == 2)
+    calls = [event for event in diary.events if isinstance(event, CallEvent)]
+    assert [event.status for event in calls if event.moment.value == "ended"] == ["awaiting_checkpoint", "completed"]
+    records = [event for event in diary.events if isinstance(event, RecordEvent)]
+    assert {(one.record, one.session_id, one.record_id) for one in records} == {
+        ("checkpoint", "s", checkpoint.checkpoint_id)
+    }
 
 
 @pytest.mark.req("PIPE-13")
