@@ -170,6 +170,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     )
     pipeline = CallPipeline(parts)
     metrics.pending_changed(await store.pending.count_every_pending(clock.now()))
+    metrics.on_call_ended = approvals.history.recent.note
     metrics.watch_audit(audit)
     metrics.watch_calls(lambda: pipeline.in_flight)
     metrics.watch_providers(directory.connected)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from interlock._encode import invalid, json_field
-from interlock._flow import Flow, Items, Method, ask, each, pages
+from interlock._flow import Flow, Items, Method, Rest, ask, each, pages
 from interlock.calls import Json
 from interlock.errors import GatewayUnavailableError
 from interlock.v1 import admin_service_pb2 as admin
@@ -44,6 +44,8 @@ GET_CHECKPOINT = Method(f"{_APPROVAL}/GetCheckpoint", approval.GetCheckpointResp
 WATCH_CHECKPOINTS = Method(f"{_APPROVAL}/WatchCheckpoints", approval.WatchCheckpointsResponse, repeatable=True)
 # A decision that was taken is not open any more: asking twice answers CHECKPOINT_NOT_OPEN, which would mislead.
 DECIDE_CHECKPOINT = Method(f"{_APPROVAL}/DecideCheckpoint", approval.DecideCheckpointResponse)
+# How often a watch that the gateway has left is begun again, and how many seconds apart.
+_WATCH_TRIES, _WATCH_PAUSE = 12, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +191,11 @@ def watch(
     """Yield what happens to checkpoints, keepalives included; an open watch is a handler (CHK-2).
 
     It has no end unless `timeout` is given: when the gateway goes away it is begun again, and tells of those that are
-    open once more. Raises GatewayUnavailableError when there is no gateway for some seconds.
+    open once more. Raises GatewayUnavailableError when there is no gateway at first, or for about a minute later on.
     """
     del core
     request = approval.WatchCheckpointsRequest(groups=groups)
-    told = 0
+    told = failed = 0
 
     def count(message: approval.WatchCheckpointsResponse) -> approval.WatchCheckpointsResponse:
         nonlocal told
@@ -205,8 +207,10 @@ def watch(
         try:
             yield from each(WATCH_CHECKPOINTS, request, timeout, count)
         except GatewayUnavailableError:
-            if timeout is not None or told == before:
+            failed = 0 if told > before else failed + 1
+            if timeout is not None or not told or failed > _WATCH_TRIES:
                 raise
+            yield Rest(_WATCH_PAUSE)
         else:
             return
 

@@ -23,6 +23,10 @@ _PATIENCE_S = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0)
 _FAST_S = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
 
 
+def _ignore(_run: CallRun, _result: CallResult) -> None:
+    return
+
+
 class Metrics:
     """Every metric of one gateway, on a registry of its own."""
 
@@ -83,6 +87,7 @@ class Metrics:
         )
         self._policy = Info("interlock_policy", "The active policy.", registry=registry)
         self._reloads = Counter("interlock_policy_reloads", "Policy reloads.", ("outcome",), registry=registry)
+        self.on_call_ended: Callable[[CallRun, CallResult], None] = _ignore
         self._call_counter = lru_cache(maxsize=4096)(self._calls.labels)
         self._dispatch_of = lru_cache(maxsize=1024)(self._dispatch.labels)
         self._rule_counter = lru_cache(maxsize=2048)(self._decisions.labels)
@@ -99,6 +104,7 @@ class Metrics:
         self._count_reasons(run)
         self._time(run, tool)
         self._count_result(tool, result)
+        self.on_call_ended(run, result)
 
     def call_evaluated(self, run: CallRun) -> None:
         """Count a decision that nothing followed from: it is no call that ended."""

@@ -16,9 +16,10 @@ from asked_people import asking
 from gateway_bench import Bench, bench
 from interlock import CallStatus, Gateway, Session
 from interlock.admin import Approvals
-from interlock.errors import InterlockError, RequestError
+from interlock.errors import GatewayUnavailableError, RequestError
 from interlock.v1 import approval_service_pb2 as pb
 from interlock.v1 import checkpoint_pb2
+from interlock.v1.decision_pb2 import Verdict
 from interlock_gateway.config import IdentityConfig, PolicyConfig, TokenConfig
 from interlock_gateway.core.session import Role
 from interlock_gateway.identity.authenticate import new_token
@@ -56,15 +57,9 @@ class Office:
         watches = self.at.gateway.rooms.approvals.watches
         before = len(watches)
         watch = approver.watch()
-        first = asyncio.create_task(anext(watch))
-        await eventually(lambda: len(watches) > before)
-
-        async def events() -> AsyncIterator[pb.WatchCheckpointsResponse]:
-            yield await first
-            async for told in watch:
-                yield told
-
-        return events()
+        assert (await anext(watch)).event == pb.CHECKPOINT_EVENT_KEEPALIVE
+        assert len(watches) > before
+        return watch
 
 
 async def opened(events: AsyncIterator[pb.WatchCheckpointsResponse]) -> checkpoint_pb2.Checkpoint:
@@ -140,14 +135,24 @@ async def test_an_approver_sees_what_ran_before_without_its_secrets(here: Office
     session = here.agent.session("s")
     secret = "ghp_" + "a1B2" * 9
     await session.call("set_value", {"value": f"before {secret}\u202e"})
-    await session.call("replace_value", {"value": "pending"})
+    await session.call("echo", {"text": f"read {secret}"})
+    await session.call("careful", {"text": "not sure"})
+    await session.call("echo", {"text": "x" * 5000})
     call = here.calling(session)
     checkpoint_id = (await opened(events)).checkpoint_id
     shown = await here.alice.checkpoint(checkpoint_id)
-    assert [(one.tool, one.status) for one in shown.history] == [("set_value", "done")]
-    assert "before" in shown.history[0].summary
-    assert secret not in shown.history[0].summary
-    assert "\u202e" not in shown.history[0].summary
+    words = {"VERDICT_DENY": "deny", "VERDICT_ALLOW": "allow"}
+    assert [(one.tool, words[Verdict.Name(one.verdict)], one.status) for one in shown.history] == [
+        ("echo", "allow", "completed"),
+        ("careful", "deny", "denied"),
+        ("echo", "allow", "completed"),
+        ("set_value", "allow", "done"),
+    ]
+    summaries = [one.summary for one in shown.history]
+    assert summaries[0] == "an input of 5011 bytes"
+    assert "not sure" in summaries[1]
+    assert "before" in summaries[3]
+    assert not [one for one in summaries if secret in one or "\u202e" in one]
     await here.alice.deny(checkpoint_id, "no")
     await call
 
@@ -290,9 +295,9 @@ async def test_a_drain_ends_watches_at_once_and_tells_them_to_go_elsewhere(socke
         here = await stack.enter_async_context(office(socket_directory))
         # A watch of the SDK would begin again elsewhere; with a deadline it says how it ended.
         watch = here.alice.watch(timeout=30)
-        first = asyncio.create_task(anext(watch))
-        await eventually(lambda: len(here.at.gateway.rooms.approvals.watches) == 1)
+        assert (await anext(watch)).event == pb.CHECKPOINT_EVENT_KEEPALIVE
+        ended = asyncio.create_task(anext(watch))
         drained = asyncio.create_task(here.at.gateway.drain())
-        with pytest.raises(InterlockError):
-            await first
+        with pytest.raises(GatewayUnavailableError):
+            await ended
         await asyncio.wait_for(drained, 5)

@@ -11,6 +11,7 @@ from interlock_gateway.approvals.history import PastCall
 from interlock_gateway.core.checkpoint import ApproverDecision, CheckpointAnswer
 from interlock_gateway.core.decision import Decision, Reason, Verdict
 from interlock_gateway.core.outcome import Preview
+from interlock_gateway.core.tool import Effect
 from interlock_gateway.transport.grpc.encode_checkpoint import checkpoint as encoded
 from waiting_checkpoints import NOW, waiting
 
@@ -113,7 +114,7 @@ def test_a_text_nobody_would_read_to_its_end_is_cut_and_says_so() -> None:
 
 
 def test_what_ran_before_goes_along() -> None:
-    past = PastCall("c", "read", "path: a", "read_only", "done", NOW)
+    past = PastCall("c", "read", "path: a", Effect.READ_ONLY, Verdict.ALLOW, "done", NOW)
     message = encoded(replace(waiting(), escalated=True), lambda _: None, [past])
     assert [(one.tool, one.status) for one in message.history] == [("read", "done")]
     assert message.state == checkpoint_pb2.CHECKPOINT_STATE_OPEN

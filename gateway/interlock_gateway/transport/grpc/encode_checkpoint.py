@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from interlock.v1 import checkpoint_pb2, decision_pb2, deliverable_pb2, principal_pb2
+from interlock.v1 import checkpoint_pb2, deliverable_pb2, principal_pb2
 
 from interlock_gateway.approvals.display import shown
 from interlock_gateway.approvals.history import PastCall
 from interlock_gateway.core.call import CheckpointMode
 from interlock_gateway.core.checkpoint import ApproverDecision, Checkpoint, CheckpointAnswer, CheckpointState
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
-from interlock_gateway.core.tool import Classification, Effect
+from interlock_gateway.core.tool import Classification
 from interlock_gateway.transport.grpc import encode
 
 # The generated stubs type enum fields by class and `Value` by int, so these are `Any` by necessity.
@@ -77,9 +77,8 @@ def _past(one: PastCall) -> checkpoint_pb2.CheckpointHistoryEntry:
         call_id=one.call_id,
         tool=one.tool,
         summary=one.summary,
-        effect=encode.EFFECT[Effect(one.effect)],
-        # What is in the journal was let through, at once or in the end.
-        verdict=decision_pb2.VERDICT_ALLOW,
+        effect=encode.EFFECT[one.effect],
+        verdict=encode.VERDICT[one.verdict],
         status=one.status,
         time=encode.timestamp(one.time),
     )
