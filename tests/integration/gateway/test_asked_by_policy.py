@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from asked_people import asking, person
@@ -151,10 +152,11 @@ async def test_receipts_say_who_approved(socket_directory: Path) -> None:
         call = asyncio.create_task(at.agent.session("s").call("set_value", {"value": "b"}, call_id="c"))
         asked = await bob.approves_the_next()
         assert (await call).status is CallStatus.COMPLETED
+    written = [cast("dict[str, Any]", one.record) for one in read_records(socket_directory / "state" / "audit")]
     records = [
-        (one.kind, one.record.get("outcome", {}).get("status"), one.record["checkpoint"])
-        for one in read_records(socket_directory / "state" / "audit")
-        if one.record.get("call_id") == "c"
+        (one["kind"], one.get("outcome", {}).get("status"), one["checkpoint"])
+        for one in written
+        if one.get("call_id") == "c"
     ]
     approved = {"id": asked.checkpoint_id, "outcome": "approved", "approvers": ["bob"], "reason": ""}
     assert records == [

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from asked_people import asking, person
@@ -122,7 +122,7 @@ async def test_a_deliverable_is_kept_with_the_call_and_in_its_receipt(socket_dir
     assert kept.deliverable == THOUGHT
     assert kept.digest == result.decision.call_digest
     (receipt,) = (
-        one.record
+        cast("dict[str, Any]", one.record)
         for one in read_records(socket_directory / "state" / "audit")
         if one.kind == "receipt" and one.record.get("call_id") == "c"
     )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asked_people import Person, asking, person
@@ -167,7 +168,7 @@ async def test_when_nobody_knows_whether_anybody_can_be_asked_the_call_is_denied
 
 @pytest.mark.req("CHK-3", "REL-2", "TOOL-5")
 async def test_a_tool_whose_definition_changed_does_not_run_under_the_old_approval(socket_directory: Path) -> None:
-    def changed(ledger: Ledger) -> list[Tool[..., object]]:
+    def changed(ledger: Ledger) -> list[Tool[..., Any]]:
         @tool(destructive=True)
         def wreck(what: str) -> str:
             """Destroy even more."""
@@ -192,7 +193,7 @@ async def test_a_tool_whose_definition_changed_does_not_run_under_the_old_approv
 async def test_what_an_approver_writes_goes_through_every_gate(socket_directory: Path) -> None:
     """The confidence gate, the schema and policy hold for an edited input as for any other."""
 
-    def doubtful(ledger: Ledger) -> list[Tool[..., object]]:
+    def doubtful(ledger: Ledger) -> list[Tool[..., Any]]:
         @tool(destructive=True, min_confidence=70)
         def doubt(what: str) -> str:
             """Destroy, when sure."""
