@@ -71,7 +71,7 @@ class PostgresServer:
     def command(self, sql: str, database: str = "postgres") -> list[tuple[Any, ...]]:
         """Run one statement of the test's own."""
         with psycopg.connect(self.url(database), autocommit=True) as connection:
-            cursor = connection.execute(sql)  # type: ignore[arg-type]  # no literal, but written in a test
+            cursor = connection.execute(sql)
             return cursor.fetchall() if cursor.description else []
 
     @contextmanager
@@ -152,7 +152,17 @@ def _reachable(program: Path, account: dict[str, Any]) -> bool:
 
 
 def _make_cluster(initdb: Path, data: Path, account: dict[str, Any]) -> None:
-    command = [initdb, "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"]
+    command: list[str | Path] = [
+        initdb,
+        "-D",
+        data,
+        "-U",
+        "postgres",
+        "--auth=trust",
+        "--no-sync",
+        "--encoding=UTF8",
+        "--locale=C",
+    ]
     made = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/", **account)
     if made.returncode:
         raise NoPostgresError(f"PostgreSQL cannot be set up here: {made.stderr.strip()[-300:]}")
