@@ -88,8 +88,7 @@ async def test_an_agents_credential_never_looks_nor_decides_whatever_else_it_is(
 @pytest.mark.req("CHK-6", "REL-2")
 async def test_nobody_decides_their_own_call(desk: ApprovalDesk, store: SqlStateStore) -> None:
     await opened(store, waiting(requester="alice"))
-    for decision, more in ((APPROVE, {}), (DENY, {"reason": "no"}), (RESPOND, {"response": "yes"})):
-        said = Said("chk-1", decision, **more)
+    for said in (Said("chk-1", APPROVE), Said("chk-1", DENY, "no"), Said("chk-1", RESPOND, response="yes")):
         assert await refused(desk, ALICE, said) is RequestFault.OWN_CALL
     kept = await desk.look(ALICE, "chk-1")
     assert (kept.state, kept.answers) == (CheckpointState.OPEN, ())

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from interlock_gateway.approvals.editing import MOST_LINES, Editor, difference
+from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.errors import RequestError
 from waiting_checkpoints import waiting
 
@@ -65,5 +66,6 @@ def test_what_only_python_calls_equal_is_a_change(editor: Editor, raw: bytes) ->
 
 
 def test_long_inputs_are_compared_by_their_members() -> None:
-    before = {"lines": list(range(MOST_LINES + 1)), "same": 1}
-    assert difference(before, {**before, "lines": [0]}).splitlines()[1:] == ["lines"]
+    before: JsonObject = {"lines": [0] * (MOST_LINES + 1), "same": 1}
+    after: JsonObject = {**before, "lines": [0]}
+    assert difference(before, after).splitlines()[1:] == ["lines"]
