@@ -15,6 +15,7 @@ from interlock_gateway.core.change import Change
 from interlock_gateway.state.announcing import CHANNEL, payloads_of
 from interlock_gateway.state.database import Commit, Database, InsertInto
 from interlock_gateway.state.presence import Connect
+from interlock_gateway.state.replica_statements import application_name
 from interlock_gateway.state.schema import metadata
 from interlock_gateway.state.standing import Standing
 
@@ -26,11 +27,11 @@ except ImportError:
 
 # A statement here touches a few rows by an index; one that takes longer than this is stuck.
 STATEMENT_TIMEOUT_S = 10.0
+IDLE_S = 5.0
 WRITERS = 4
 READERS = 2
 # "interlock", so that no other program's advisory lock is meant by accident.
 _MIGRATION_LOCK = 0x696E7465726C6F63
-_APPLICATION = "interlock"
 _QUOTE = "'"
 
 
@@ -45,7 +46,7 @@ def open_postgresql(url: URL, *, busy_timeout_s: float, origin: str, standing: S
         url.set(drivername="postgresql+psycopg"),
         poolclass=NullPool,
         isolation_level="AUTOCOMMIT",
-        connect_args=connect_arguments(url),
+        connect_args=connect_arguments(url, standing),
         # Asked of every connection otherwise, and always the same.
         use_native_hstore=False,
     )
@@ -68,14 +69,14 @@ def open_postgresql(url: URL, *, busy_timeout_s: float, origin: str, standing: S
         together=False,
         commit=_committer(origin),
         is_lost=lambda connection: bool(connection.closed),
-        connect=_connector(engine, url),
+        connect=_connector(engine, url, standing),
         standing=standing,
     )
 
 
-def _connector(engine: Engine, url: URL) -> Connect:
+def _connector(engine: Engine, url: URL, standing: Standing | None) -> Connect:
     places, names = engine.dialect.create_connect_args(url)
-    arguments = {**connect_arguments(url), **names}
+    arguments = {**connect_arguments(url, standing), **names}
 
     async def connect() -> "psycopg.AsyncConnection[tuple[object, ...]]":
         return await psycopg.AsyncConnection.connect(*places, autocommit=True, **arguments)
@@ -83,10 +84,10 @@ def _connector(engine: Engine, url: URL) -> Connect:
     return connect
 
 
-def connect_arguments(url: URL) -> dict[str, Any]:
+def connect_arguments(url: URL, standing: Standing | None) -> dict[str, Any]:
     """What connections are opened with, unless `url` says otherwise; a server that is gone is noticed in seconds."""
     wanted: dict[str, Any] = {
-        "application_name": _APPLICATION,
+        "application_name": "interlock" if standing is None else application_name(standing.replica_id),
         "connect_timeout": 3,
         "keepalives_idle": 5,
         "keepalives_interval": 2,
@@ -109,7 +110,8 @@ def _set_up(busy_timeout_s: float) -> Callable[[Any, object], None]:
     settings = {
         "statement_timeout": f"{statement_s * 1000:.0f}",
         "lock_timeout": f"{max(1.0, busy_timeout_s * 1000):.0f}",
-        "idle_in_transaction_session_timeout": f"{statement_s * 1000:.0f}",
+        # Nothing here thinks between two statements; a process that was stopped there must not hold its rows for long.
+        "idle_in_transaction_session_timeout": f"{IDLE_S * 1000:.0f}",
         "synchronous_commit": "on",
         "standard_conforming_strings": "on",
     }

@@ -87,9 +87,10 @@ class Presence:
                 cursor = await connection.execute(statement, parameters)  # type: ignore[call-overload]  # one of ours
                 return await cursor.fetchall() if cursor.description else [()] * cursor.rowcount
         except (psycopg.Error, OSError, TimeoutError) as error:
-            self._standing.lose()
-            self._broken.set()
-            raise StateUnavailableError("the connection to the state database is lost") from error
+            if connection.closed or not isinstance(error, psycopg.Error):
+                self._standing.lose()
+                self._broken.set()
+            raise StateUnavailableError(f"the state database does not answer: {error}") from error
 
     async def _keep(self) -> None:
         while True:
@@ -113,7 +114,7 @@ class Presence:
             if not await self.ask(sql.RENEW, self._own()):
                 raise LeaseLostError("the lease had run out")
             self._standing.grant(self._standing.incarnation, asked_at, self._lease_s)
-            await self._bury_the_dead()
+            await self._look_for_the_dead()
             self.on_tick()
 
     async def _register_again(self) -> None:
@@ -151,18 +152,26 @@ class Presence:
                 raise StateUnavailableError(f"another gateway is running as replica {self._standing.replica_id}")
             await asyncio.sleep(_NAME_RETRY_S)
 
-    async def _bury_the_dead(self) -> None:
-        """Take from the register who does not renew, and end what its connection still holds."""
+    async def _look_for_the_dead(self) -> None:
         grace_s = _MISSED * self._lease_s / RENEWALS
-        for replica, incarnation, expired in await self.ask(sql.OVERDUE, {**self._own(), "grace_s": grace_s}):
-            name = sql.lock_key("replica", str(replica))
-            gone = bool((await self.ask(sql.IS_FREE, (name,)))[0][0])
-            if not (expired or gone):
-                continue
-            parameters = {"replica": replica, "incarnation": incarnation, "gone": gone}
-            if await self.ask(sql.BURY, parameters):
-                _log.warning("a replica is gone", extra={"gone": replica})
-                await self._end_holder(name)
+        try:
+            for replica, incarnation, expired in await self.ask(sql.OVERDUE, {**self._own(), "grace_s": grace_s}):
+                await self._bury(str(replica), str(incarnation), expired=bool(expired))
+        except StateError as error:
+            _log.warning("a replica that seems dead cannot be buried", extra={"problem": str(error)})
+
+    async def _bury(self, replica: str, incarnation: str, *, expired: bool) -> None:
+        """Take a replica from the register that does not renew, if it is dead, and end what still hangs on it."""
+        name = sql.lock_key("replica", replica)
+        gone = bool((await self.ask(sql.IS_FREE, (name,)))[0][0])
+        if expired:
+            # It may have been paused in the middle of a transaction, with rows locked.
+            await self.ask(sql.END_CONNECTIONS, (sql.application_name(replica),))
+        if not (expired or gone):
+            return
+        if await self.ask(sql.BURY, {"replica": replica, "incarnation": incarnation, "gone": gone}):
+            _log.warning("a replica is gone", extra={"gone": replica})
+            await self._end_holder(name)
 
     async def _end_holder(self, name: int) -> None:
         await self.ask(sql.END_HOLDER, sql.halves(name))

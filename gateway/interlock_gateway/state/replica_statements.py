@@ -29,10 +29,14 @@ OVERDUE = """
 SELECT replica_id, incarnation, expires_at <= extract(epoch FROM clock_timestamp()) FROM replicas
 WHERE replica_id <> %(replica)s AND renewed_at < extract(epoch FROM clock_timestamp()) - %(grace_s)s
 """
+# A transaction of a replica that was paused in its middle holds the row; nobody may wait for that.
 BURY = """
-DELETE FROM replicas
-WHERE replica_id = %(replica)s AND incarnation = %(incarnation)s
-    AND (%(gone)s OR expires_at <= extract(epoch FROM clock_timestamp()))
+DELETE FROM replicas WHERE replica_id IN (
+    SELECT replica_id FROM replicas
+    WHERE replica_id = %(replica)s AND incarnation = %(incarnation)s
+        AND (%(gone)s OR expires_at <= extract(epoch FROM clock_timestamp()))
+    FOR UPDATE SKIP LOCKED
+)
 """
 # Held for as long as the transaction that dispatches lasts, so that nobody buries the replica in its middle.
 STANDS = """
@@ -52,7 +56,16 @@ WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid() AND objsubid
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 AND classid::bigint = %(high)s AND objid::bigint = %(low)s
 """
+END_CONNECTIONS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = %s AND pid <> pg_backend_pid()
+"""
 NOTIFY = "SELECT pg_notify(%s, %s)"
+
+
+def application_name(replica_id: str) -> str:
+    """What the connections of a replica are called, so that others can end them; PostgreSQL keeps 63 bytes."""
+    return f"interlock {replica_id}"[:63]
 
 
 def lock_key(kind: str, name: str) -> int:

@@ -183,6 +183,23 @@ async def test_a_replica_that_believes_in_its_lease_is_stopped_by_the_database(
 
 
 @pytest.mark.req("STATE-2")
+async def test_a_replica_that_was_paused_in_a_transaction_takes_nobody_with_it(
+    migrated: str, two: tuple[SqlStateStore, SqlStateStore], caplog: pytest.LogCaptureFixture
+) -> None:
+    paused, alive = two
+    before = alive._standing.incarnation
+    async with await psycopg.AsyncConnection.connect(migrated, application_name="interlock r1") as transaction:
+        await transaction.execute("SELECT 1 FROM replicas WHERE replica_id = 'r1' FOR KEY SHARE")
+        stop_renewing(paused)
+        await eventually(lambda: "a replica is gone" in caplog.text)
+
+        assert alive.stands
+        assert alive._standing.incarnation == before
+        with pytest.raises(psycopg.OperationalError):
+            await transaction.execute("SELECT 1")
+
+
+@pytest.mark.req("STATE-2")
 async def test_a_replica_that_lost_its_lease_gets_another_and_works_again(
     migrated: str, two: tuple[SqlStateStore, SqlStateStore]
 ) -> None:
