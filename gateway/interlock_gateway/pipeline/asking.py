@@ -11,7 +11,7 @@ from interlock_gateway.core.checkpoint import (
     CheckpointAnswer,
     CheckpointState,
 )
-from interlock_gateway.core.decision import Decision, GatewayErrorCode, Reason
+from interlock_gateway.core.decision import Decision, GatewayErrorCode, Obligations, Reason
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
 from interlock_gateway.core.outcome import Preview
 from interlock_gateway.errors import ProviderDownError, ProviderError
@@ -59,13 +59,13 @@ class Asking:
 
     async def _asked(self, run: CallRun, instead_of: str, editor: CheckpointAnswer | None) -> CallResult:
         asked = run.obligations
-        approved = editor is not None and self._quorum(run) <= 1 and _is_among(editor, asked.approvers)
-        if not approved and not await self._parts.approvers.can_ask(
-            run.principal.id, asked.approvers, asked.escalate_to
-        ):
+        counts = editor is not None and _may_answer(editor, run)
+        approved = counts and self._quorum(run) <= 1
+        can_ask = self._parts.approvers.can_ask
+        if not approved and not await can_ask(run.principal.id, asked.approvers, _second_groups(asked)):
             return nobody_to_ask(run)
         checkpoint = await self._checkpoint(run)
-        if editor is not None and _is_among(editor, (*asked.approvers, *asked.escalate_to)):
+        if editor is not None and counts:
             state = CheckpointState.APPROVED if approved else CheckpointState.OPEN
             approval = replace(editor, decision=ApproverDecision.APPROVE, edited_input=b"", edit_difference="")
             checkpoint = replace(checkpoint, state=state, answers=(approval,))
@@ -131,8 +131,9 @@ class Asking:
             preview=preview,
             approvers=asked.approvers,
             quorum=self._quorum(run),
-            escalate_to=asked.escalate_to if asked.escalate_after_s is not None else (),
-            escalate_at=now + asked.escalate_after_s if asked.escalate_after_s and asked.escalate_to else None,
+            escalate_to=_second_groups(asked),
+            escalate_at=now + (asked.escalate_after_s or 0.0) if _second_groups(asked) else None,
+            escalated=_escalated(run) and bool(_second_groups(asked)),
             updated_at=now,
         )
 
@@ -202,8 +203,21 @@ def _record(run: CallRun) -> CallRecord:
     )
 
 
-def _is_among(answer: CheckpointAnswer, groups: tuple[str, ...]) -> bool:
-    return not groups or bool(set(groups) & set(answer.groups))
+def _second_groups(asked: Obligations) -> tuple[str, ...]:
+    """Whom policy wants asked later; nobody when it does not say when."""
+    return asked.escalate_to if asked.escalate_after_s is not None else ()
+
+
+def _escalated(run: CallRun) -> bool:
+    """Whether the second groups have been asked about this call before it was edited; then they are from the start."""
+    return run.resuming is not None and run.kind is CallKind.EDIT and run.resuming.escalated
+
+
+def _may_answer(editor: CheckpointAnswer, run: CallRun) -> bool:
+    """Whether who edited the call may approve it, by what policy says of the edited one."""
+    asked = run.obligations
+    groups = {*asked.approvers, *(_second_groups(asked) if _escalated(run) else ())}
+    return not asked.approvers or bool(groups & set(editor.groups))
 
 
 def _json(value: JsonObject) -> bytes:

@@ -303,6 +303,8 @@ class CallPipeline:
         if refusal is None and run.request.deliverable is not None and self._steps.path(run) is not Path.DENY:
             refusal = self._reflection.ended(run)
         result = refusal if refusal is not None else await self._enforce(run, enforce)
+        if run.resuming is None:
+            return result if run.taken else await self._conclusion.concluded(run, result)
         return result if run.taken else await self.concluded(run, result)
 
     async def _enforce(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:

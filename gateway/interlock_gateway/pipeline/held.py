@@ -115,7 +115,11 @@ class HeldCalls:
         """End what has expired and ask the second groups; how many checkpoints are open. Called about once a second."""
         store, now = self._parts.store.checkpoints, self._parts.clock.now()
         for expired in await store.expire_checkpoints(now):
-            await self._ended(requester(expired), expired, ending_of(expired))
+            try:
+                await self._ended(requester(expired), expired, ending_of(expired))
+            except RequestError as error:
+                # Whoever asks for the call ends it; the others must not wait for that.
+                _log.warning("an expired call could not be ended", extra={"problem": error.message})
         await store.escalate_checkpoints(now)
         return await store.count_open_checkpoints(now)
 
