@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from interlock import Call, CallResult, Deliverable, Gateway
+from interlock import Call, CallResult, Deliverable, Gateway, InterlockError
 from interlock.admin import Approvals
 from interlock.v1.approval_service_pb2 import CheckpointEvent
 from interlock.v1.checkpoint_pb2 import Checkpoint
@@ -68,7 +68,7 @@ class SecondAct:
                     seen = await approvals.checkpoint(told.checkpoint.checkpoint_id)
                     self._seen(seen)
                     await approvals.approve(seen.checkpoint_id, "I have read it", call_digest=seen.call_digest)
-        except Exception as error:
+        except InterlockError as error:
             if watching.done():
                 raise
             watching.set_exception(error)
