@@ -23,6 +23,8 @@ CATCH_ALL = {
     "gateway/interlock_gateway/serving.py": (1, "who stopped keeping house would leave health as it was"),
     "gateway/interlock_gateway/state/batch.py": (1, "whatever a function raises is for its caller"),
     "gateway/interlock_gateway/state/lane_thread.py": (1, "a thread that ended would leave every caller waiting"),
+    "gateway/interlock_gateway/state/listening.py": (1, "who stopped would leave the replica deaf to the others"),
+    "gateway/interlock_gateway/state/presence.py": (1, "who stopped would leave the replica without a lease for ever"),
     "gateway/interlock_gateway/transport/http/answers.py": (1, "the last door: nothing unforeseen shows to a client"),
     "sdk/interlock/provider/_provider.py": (3, "whatever a tool raises is its result"),
 }

@@ -54,7 +54,7 @@ class Listening:
             try:
                 async for told in connection.notifies():
                     self._channels[told.channel](told.payload)
-            except (psycopg.Error, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - who stopped here would leave the replica deaf, and nobody would know
                 _log.warning("other replicas are not heard", extra={"problem": str(error)})
             finally:
                 with suppress(psycopg.Error, OSError):

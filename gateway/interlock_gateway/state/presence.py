@@ -96,7 +96,7 @@ class Presence:
         while True:
             try:
                 await self._renew_while_it_lasts()
-            except (LeaseLostError, StateError) as error:
+            except Exception as error:  # noqa: BLE001 - who stopped here would leave the replica without a lease for ever
                 _log.warning("this replica lost its lease", extra={"problem": str(error)})
             self._standing.lose()
             self.on_lost()
