@@ -16,6 +16,7 @@ from interlock.toolbox.errors import (
 )
 from interlock.toolbox.operations import Operations, Place
 from interlock.toolbox.places import locate, shown
+from interlock.toolbox.renaming import Renames
 from interlock.toolbox.undo import Record, Undo
 
 FilePath: TypeAlias = Annotated[
@@ -69,7 +70,7 @@ def check_previewed(token: str, place: Place, context: ToolContext) -> None:
         raise ChangedError(str(place))
 
 
-def undo_info(record: Record, description: str) -> UndoInfo:
+def undo_info(record: Record | Renames, description: str) -> UndoInfo:
     """What the journal keeps: which tool restores, from which record, and of which path."""
     return UndoInfo(
         tool=RESTORE,

@@ -155,9 +155,18 @@ class LocalFiles:
             return False
         return True
 
+    def identity(self, place: Place) -> str:
+        """Identifies what is there."""
+        with self._found(place, follow_last=False) as found:
+            _refuse_roots(found)
+            now = _lstat(found)
+        kind = kind_of(now.st_mode)
+        state = f":{now.st_size}:{now.st_mtime_ns}" if kind is Kind.FILE else ""
+        return f"{kind}:{now.st_dev}:{now.st_ino}{state}"
+
     def rename(self, source: Place, target: Place) -> None:
         """Move to a free name."""
-        with self._turn, self._found(source, follow_last=False) as old, self._found(target, follow_last=False) as new:
+        with self._turn, self._found(source, follow_any=False) as old, self._found(target, follow_any=False) as new:
             _refuse_roots(old, new)
             local_tree.rename_to_free_name(old.name, new.name, source_fd=old.directory.fd, target_fd=new.directory.fd)
             local_tree.sync_directory(new.directory.fd)

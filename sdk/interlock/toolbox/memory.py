@@ -179,9 +179,16 @@ class MemoryFiles:
             return False
         return True
 
+    def identity(self, place: Place) -> str:
+        """Identifies what is there."""
+        with self._found(place, follow_last=False) as found:
+            _refuse_root(found)
+            node = found.directory.child(found.name)
+            return f"{node.kind}:{id(node)}:{hashlib.sha256(node.content).hexdigest()}"
+
     def rename(self, source: Place, target: Place) -> None:
         """Move to a free name."""
-        with self._found(source, follow_last=False) as old, self._found(target, follow_last=False) as new:
+        with self._found(source, follow_any=False) as old, self._found(target, follow_any=False) as new:
             _refuse_root(old)
             _refuse_root(new)
             node = old.directory.child(old.name)

@@ -151,8 +151,18 @@ class Files(Protocol):
         """Remove a directory if it is there and empty, and say whether it was removed."""
         ...
 
+    def identity(self, place: Place) -> str:
+        """Identifies what is there, the link itself if it is one: the same when renamed, another when a file changes.
+
+        A directory keeps its identity whatever happens in it. Raises MissingError, WrongKindError for a root.
+        """
+        ...
+
     def rename(self, source: Place, target: Place) -> None:
-        """Move within one root, the link itself if it is one. Raises AlreadyThereError rather than replace anything."""
+        """Move within one root, the link itself if it is one, and through no link on the way.
+
+        Raises AlreadyThereError rather than replace anything.
+        """
         ...
 
     def tree(self, place: Place, most_names: int) -> Tree:

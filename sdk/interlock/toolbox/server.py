@@ -1,5 +1,6 @@
 """The toolbox as a provider process of its own."""
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -8,9 +9,11 @@ from typing import Any
 
 from interlock.provider import Tool, ToolProvider, serve_tools
 from interlock.toolbox.binding import Workbench
+from interlock.toolbox.errors import OperationError
 from interlock.toolbox.local import local_operations
 from interlock.toolbox.operations import Operations
 from interlock.toolbox.tools.bash import bash_tool
+from interlock.toolbox.tools.batch_rename import batch_rename_tool
 from interlock.toolbox.tools.delete import delete_tool
 from interlock.toolbox.tools.edit import edit_tool
 from interlock.toolbox.tools.find import glob_tool, list_tool
@@ -22,14 +25,33 @@ from interlock.toolbox.undo import Undo
 
 NAME = "toolbox"
 KEEP_DAYS = 30.0
+_LOGGER = logging.getLogger("interlock.toolbox")
 _DAY_S = 24 * 60 * 60.0
 
-_TOOLS = (read_tool, write_tool, edit_tool, delete_tool, bash_tool, glob_tool, grep_tool, list_tool, restore_tool)
+_TOOLS = (
+    read_tool,
+    write_tool,
+    edit_tool,
+    delete_tool,
+    batch_rename_tool,
+    bash_tool,
+    glob_tool,
+    grep_tool,
+    list_tool,
+    restore_tool,
+)
 
 
 def toolbox_tools(operations: Operations) -> list[Tool[..., Any]]:
-    """All tools of the toolbox, working through these operations."""
+    """All tools of the toolbox, working through these operations.
+
+    What an earlier toolbox was killed in the middle of is taken back first, if it can be.
+    """
     bench = Workbench(operations, Undo(operations))
+    try:
+        bench.undo.renaming.recover()
+    except OperationError as error:
+        _LOGGER.warning("an unfinished batch rename could not be taken back yet: %s", error)
     return [make(bench) for make in _TOOLS]
 
 
@@ -64,5 +86,6 @@ def serve_toolbox(
     OSError when the address cannot be bound.
     """
     operations = local_operations(roots, state_dir or default_state_dir(os.environ), keep_environment=keep_environment)
+    provider = toolbox_provider(operations)
     operations.vault.sweep(keep_days * _DAY_S)
-    serve_tools(toolbox_provider(operations), address, token=token)
+    serve_tools(provider, address, token=token)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from interlock.toolbox.errors import ChangedError, MissingError, OperationError
 from interlock.toolbox.operations import Operations, Place, Snapshot, Tree
+from interlock.toolbox.renaming import Renames, Renaming, renames_of
 
 Way = Literal["content", "untrash", "trash"]
 
@@ -59,7 +60,7 @@ class Restored:
     """What a restoration did: `changed` is false when it had been done before; `record` takes it back."""
 
     changed: bool
-    record: Record | None = None
+    record: Record | Renames | None = None
 
 
 class Undo:
@@ -68,6 +69,7 @@ class Undo:
     def __init__(self, operations: Operations) -> None:
         self._files = operations.files
         self._vault = operations.vault
+        self.renaming = Renaming(operations)
         self._turn = threading.Lock()
 
     def of_replacing(self, before: Snapshot, content: bytes | None, mode: int, gone: tuple[Place, ...] = ()) -> Record:
@@ -102,7 +104,10 @@ class Undo:
         left it, AlreadyThereError when something is where a deleted tree was.
         """
         with self._turn:
-            record = self._load(record_id)
+            stored = self._vault.load(record_id)
+            if "moves" in stored:
+                return self._restore_renames(stored, path)
+            record = _record_of(stored)
             if record.place.path != path:
                 raise NotThatPathError
             if record.done:
@@ -110,6 +115,12 @@ class Undo:
             back = self._follow(record)
             self._save_done(record)
             return Restored(changed=back is not None, record=back)
+
+    def _restore_renames(self, stored: Mapping[str, Any], path: str) -> Restored:
+        if renames_of(stored).place.path != path:
+            raise NotThatPathError
+        back = self.renaming.restore(stored)
+        return Restored(changed=back is not None, record=back)
 
     def _follow(self, record: Record) -> Record | None:
         """Do what the record says; the record of that, or None when it is done already."""
@@ -181,7 +192,7 @@ class Undo:
     def _save_done(self, record: Record) -> None:
         self._vault.save(record.record_id, {**asdict(record), "done": True})
 
-    def _load(self, record_id: str) -> Record:
-        stored: Mapping[str, Any] = self._vault.load(record_id)
-        made = tuple(tuple(parts) for parts in stored["made"])
-        return Record(**{**stored, "parts": tuple(stored["parts"]), "made": made})
+
+def _record_of(stored: Mapping[str, Any]) -> Record:
+    made = tuple(tuple(parts) for parts in stored["made"])
+    return Record(**{**stored, "parts": tuple(stored["parts"]), "made": made})

@@ -34,12 +34,14 @@ def store() -> ArtifactStore:
 
 
 @contextmanager
-def reading(store: ArtifactStore, read: Callable[[str], bytes], **limits: float) -> Iterator[ReferenceResolver]:
+def reading(
+    store: ArtifactStore, read: Callable[[str], bytes], *, timeout_s: float = 10.0, total_s: float = 30.0
+) -> Iterator[ReferenceResolver]:
     def head(path: str, _roots: object, _configured: object, most: int) -> Head:
         data = read(path)
         return Head(data[:most], len(data))
 
-    resolver = ReferenceResolver(("/work",), store, REDACTOR, Counts(), read=head, **limits)  # type: ignore[arg-type] -- numbers all
+    resolver = ReferenceResolver(("/work",), store, REDACTOR, Counts(), timeout_s=timeout_s, total_s=total_s, read=head)
     try:
         yield resolver
     finally:

@@ -1,6 +1,7 @@
 """What the tools declare, and how people see them."""
 
 import json
+from typing import Any
 
 import pytest
 from interlock.v1.provider_pb2 import ToolInvocation, ToolResult
@@ -8,7 +9,7 @@ from interlock.v1.tool_pb2 import ToolDefinition
 from interlock.v1.tool_provider_service_pb2 import RenderCallRequest, RenderResultRequest
 from toolbox_workplaces import Box
 
-TOOLS = ["bash", "delete", "edit", "glob", "grep", "list", "read", "restore", "write"]
+TOOLS = ["bash", "batch_rename", "delete", "edit", "glob", "grep", "list", "read", "restore", "write"]
 
 
 @pytest.fixture
@@ -42,6 +43,7 @@ FLAGS = {
     "edit": {**CHANGING, "dry_run": True, "reversible": True},
     "delete": {**CHANGING, "destructive": True, "dry_run": True, "reversible": True},
     "restore": {**CHANGING, "dry_run": False, "reversible": True},
+    "batch_rename": {**CHANGING, "dry_run": False, "reversible": True},
     "bash": {**CHANGING, "destructive": True, "open_world": True, "dry_run": False, "reversible": False},
     **dict.fromkeys(("read", "glob", "grep", "list"), LOOKING),
 }
@@ -51,7 +53,7 @@ def test_these_are_the_tools(definitions: dict[str, ToolDefinition]) -> None:
     assert sorted(definitions) == TOOLS
 
 
-@pytest.mark.req("BOX-3", "BOX-4", "BOX-5", "BOX-6", "BOX-7")
+@pytest.mark.req("BOX-3", "BOX-4", "BOX-5", "BOX-6", "BOX-7", "BOX-8")
 @pytest.mark.parametrize("name", TOOLS)
 def test_each_tool_declares_its_effect(definitions: dict[str, ToolDefinition], name: str) -> None:
     metadata = definitions[name].metadata
@@ -74,10 +76,13 @@ def test_policies_are_told_which_argument_holds_the_path_or_command(
     definitions: dict[str, ToolDefinition], name: str
 ) -> None:
     properties = json.loads(definitions[name].input_schema)["properties"]
+    if name == "batch_rename":
+        properties = properties["renames"]["items"]["properties"]
 
     facts = {key: value["x-interlock-fact"] for key, value in properties.items() if "x-interlock-fact" in value}
 
-    assert facts == ({"command": "command"} if name == "bash" else {"path": "path"})
+    several = {"bash": {"command": "command"}, "batch_rename": {"path": "path", "new_path": "path"}}
+    assert facts == several.get(name, {"path": "path"})
 
 
 @pytest.mark.req("BOX-11")
@@ -104,6 +109,7 @@ INPUTS = {
     "glob": ({"pattern": "*.py", "path": "src"}, "find *.py in src"),
     "grep": ({"pattern": "x+"}, "search for x+"),
     "list": ({}, "list ."),
+    "batch_rename": ({"renames": [{"path": "a", "new_path": "b"}]}, "rename 1 path"),
     "restore": ({"path": "/r/a.txt", "record": "0" * 32}, "restore /r/a.txt to what it was before"),
 }  # fmt: skip
 
@@ -118,6 +124,7 @@ async def test_people_see_a_call_as_one_line_and_more_when_there_is_more(local_b
 
     assert rendering.summary == line
     expected = {"write": "one\ntwo\n", "edit": "- a\n+ b", "bash": "make test\nmake install"}
+    expected["batch_rename"] = "a -> b"
     assert rendering.expanded == expected.get(name, "")
 
 
@@ -132,11 +139,12 @@ async def test_people_see_a_call_as_one_line_and_more_when_there_is_more(local_b
         ("glob", {"pattern": "*.txt"}, "1 file found"),
         ("grep", {"pattern": "o"}, "2 matching lines in 1 file"),
         ("list", {}, "1 entry found"),
+        ("batch_rename", {"renames": [{"path": "a.txt", "new_path": "b.txt"}]}, "plan to rename 1 path"),
         ("delete", {"path": "nothing"}, "failed: nothing does not exist"),
     ],
 )
 async def test_people_see_a_result_as_one_line_and_all_of_it(
-    box: Box, name: str, given: dict[str, str], summary: str
+    box: Box, name: str, given: dict[str, Any], summary: str
 ) -> None:
     box.workplace.put("a.txt", b"one\ntwo\n")
     invocation = ToolInvocation(tool=name, input=json.dumps(given).encode())

@@ -15,7 +15,9 @@ from urllib.parse import quote
 import pytest
 from interlock.toolbox.errors import OperationError
 from interlock.toolbox.local import local_operations
+from interlock.toolbox.operations import Place
 from interlock.toolbox.places import locate
+from interlock.toolbox.renaming import Renaming
 from toolbox_workplaces import Box
 
 ROUNDS = 30
@@ -221,3 +223,30 @@ def test_overlapping_roots_and_state_directories_are_refused(tmp_path: Path) -> 
     for root, state in (("root", "root/state"), ("root", "."), ("root", "root"), ("missing", "state")):
         with pytest.raises(ValueError, match="root"):
             local_operations([tmp_path / root], tmp_path / state)
+
+
+@pytest.mark.req("BOX-8", "BOX-12", "SEC-3")
+def test_a_batch_of_renames_stays_inside_while_directories_and_links_are_swapped(tmp_path: Path) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "secret.txt").write_bytes(SECRET)
+    operations = local_operations([root], tmp_path / "state")
+    renaming = Renaming(operations)
+    ended: Counter[str] = Counter()
+
+    def at(path: str) -> Place:
+        return locate(path, workdir="", roots=operations.files.roots)
+
+    with swapping(root, outside):
+        for _ in range(200):
+            try:
+                plan = renaming.plan([(at("d/secret.txt"), at("d/moved.txt")), (at("f"), at("d/f"))])
+                done = renaming.apply(plan.record_id)
+                renaming.restore(operations.vault.load(done.record_id))
+                ended["done"] += 1
+            except OperationError:
+                ended["refused"] += 1
+
+    check_outside(outside)
+    assert ended["refused"] > 0
