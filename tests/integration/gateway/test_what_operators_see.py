@@ -176,8 +176,9 @@ async def reflected(at: Bench, address: str) -> set[str]:
 async def test_reflection_lists_what_each_listener_serves(at: Bench) -> None:
     always = {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection", GATEWAY}
     assert await reflected(at, at.gateway.endpoints.agents[0]) == always
-    assert await reflected(at, at.gateway.endpoints.agents[1]) == {*always, ADMIN}
-    assert await reflected(at, at.gateway.endpoints.operators[0]) == {*always, ADMIN}
+    people = {ADMIN, "interlock.v1.ApprovalService"}
+    assert await reflected(at, at.gateway.endpoints.agents[1]) == {*always, *people}
+    assert await reflected(at, at.gateway.endpoints.operators[0]) == {*always, *people}
 
 
 FROZEN = (
