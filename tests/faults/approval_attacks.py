@@ -63,10 +63,13 @@ async def race_resolvers(rig: Rig, *, approvals: int, racers: int) -> Counter[st
     return answers
 
 
-async def mutate_approvals(rig: Rig, *, attempts: int) -> Counter[str]:
+async def mutate_approvals(
+    rig: Rig, *, attempts: int, at_once: int = 30, progress: Callable[[int], None] = lambda _: None
+) -> Counter[str]:
     """REL-2: approvals that are for something else than what would run, each in one way; the reasons of the refusals.
 
     Nothing may run. The checkpoints are put into the state as they would be, had somebody changed what they are for.
+    `progress` is told how many were tried.
     """
     gateway = rig.gateways[0]
     await _held(gateway, request("mutate", "template", "wreck", b'{"what":"template"}'))
@@ -74,9 +77,13 @@ async def mutate_approvals(rig: Rig, *, attempts: int) -> Counter[str]:
     assert template is not None
     await gateway.rooms.pipeline.handle(AGENT, request("elsewhere", "x", "wreck", b'{"what":"x"}'))
     reasons: Counter[str] = Counter()
-    ways = cycle(_mutations(gateway.rooms.parts.clock.now()).items())
-    for n, (name, mutate) in enumerate(islice(ways, attempts)):
-        reasons[f"{name}: {await _attempt(gateway, mutate(_copy(template, n)))}"] += 1
+    ways = list(islice(cycle(_mutations(gateway.rooms.parts.clock.now()).items()), attempts))
+    for first in range(0, attempts, at_once):
+        some = ways[first : first + at_once]
+        tries = (_attempt(gateway, mutate(_copy(template, first + n))) for n, (_, mutate) in enumerate(some))
+        found = await asyncio.gather(*tries)
+        reasons.update(f"{name}: {reason}" for (name, _), reason in zip(some, found, strict=True))
+        progress(first + len(some))
     return reasons
 
 

@@ -8,6 +8,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from interlock import Gateway
 
@@ -16,18 +17,25 @@ PATIENCE_S = 60.0
 
 @dataclass
 class GatewayProcess:
-    """A gateway whose state is in `directory`, before providers at these addresses."""
+    """A gateway whose state is in `directory`, before providers at these addresses.
+
+    `database` is the URL of one on a server; without, a file there. `launcher` is what Python is given to run
+    `interlock`, and `places` where the gateway that runs now is reached.
+    """
 
     directory: Path
     providers: Mapping[str, str]
     kills: int = 0
+    database: str = ""
+    launcher: tuple[str, ...] = ("-m", "interlock_gateway.cli.main")
+    places: dict[str, Any] = field(default_factory=dict)
     _process: Process | None = field(default=None, repr=False)
 
     async def start(self) -> Gateway:
         """Serve; a client of it."""
         config = self.directory / "interlock.yaml"
         settings = {
-            "state": {"dir": str(self.directory / "state")},
+            "state": {"dir": str(self.directory / "state"), **self._database_settings()},
             "server": {"listen": ["unix:{state}/agent.sock"]},
             "metrics": {"listen": ""},
             "policy": {"workers": 1, "timeout_s": 10},
@@ -36,13 +44,17 @@ class GatewayProcess:
         }
         config.write_text(json.dumps(settings))  # JSON is YAML too
         env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
-        command = (sys.executable, "-m", "interlock_gateway.cli.main", "serve", "--config", str(config), "-o", "json")
+        command = (sys.executable, *self.launcher, "serve", "--config", str(config), "-o", "json")
         with (self.directory / "serve.log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=log, env=env)
         assert self._process.stdout is not None
         line = await asyncio.wait_for(self._process.stdout.readline(), PATIENCE_S)
         assert line, (self.directory / "serve.log").read_text()
-        return Gateway(json.loads(line)["agents"][0], timeout=PATIENCE_S)
+        self.places = json.loads(line)
+        return Gateway(self.places["agents"][0], timeout=PATIENCE_S)
+
+    def _database_settings(self) -> dict[str, str]:
+        return {"database": self.database} if self.database else {}
 
     def kill(self) -> None:
         """SIGKILL, at this very moment."""
