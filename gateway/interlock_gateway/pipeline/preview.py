@@ -11,7 +11,7 @@ from interlock_gateway.core.outcome import DryRun, Preview, ToolOutcome
 from interlock_gateway.core.pending import REMINDER, PendingAction, PendingOrigin
 from interlock_gateway.errors import ProviderDownError, ProviderError
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.pipeline.ports import SessionEndedError, StateError
 from interlock_gateway.pipeline.run import CallRun
 
 STATE_UNAVAILABLE = "the gateway's state cannot be written at the moment, so nothing was run"
@@ -38,16 +38,15 @@ class Previewer:
     async def preview(self, run: CallRun) -> CallResult:
         """Dry-run the call and push it; when the dry run fails nothing is pending and the error is the answer."""
         if not run.live.session.is_open:  # a compensation; nobody could resolve what is pending in a closed session
-            decided = run.decided
-            return run.refused(
-                "session_closed", CLOSED_MESSAGE, revision=decided.policy_revision, profile=decided.profile
-            )
+            return _closed(run)
         dry_run = await self._dry_run(run)
         if isinstance(dry_run, CallResult):
             return dry_run
         shown = await self._shown(run, dry_run)
         try:
             action = await self._parts.store.pending.push_pending(self._action(run, dry_run, shown))
+        except SessionEndedError:
+            return _closed(run)
         except StateError:
             code = f"gateway_error.{GatewayErrorCode.STATE_UNAVAILABLE.value}"
             decided = run.decided
@@ -61,7 +60,11 @@ class Previewer:
         if isinstance(dry_run, CallResult):
             return dry_run
         shown = await self._shown(run, dry_run)
-        action = await self._parts.store.pending.replace_pending(stale.pending_id, self._action(run, dry_run, shown))
+        try:
+            fresh = self._action(run, dry_run, shown)
+            action = await self._parts.store.pending.replace_pending(stale.pending_id, fresh)
+        except SessionEndedError:
+            return _closed(run)
         return self._answer(run, dry_run, shown, action)
 
     async def take_back(self, run: CallRun, result: CallResult) -> None:
@@ -146,3 +149,8 @@ class Previewer:
         run.live.pending_count += change
         run.live.facts.previews["previewed"] += change
         self._parts.observer.pending_changed(change)
+
+
+def _closed(run: CallRun) -> CallResult:
+    decided = run.decided
+    return run.refused("session_closed", CLOSED_MESSAGE, revision=decided.policy_revision, profile=decided.profile)

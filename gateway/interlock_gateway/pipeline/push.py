@@ -9,9 +9,11 @@ from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.core.outcome import PushedPending, StandingChange, ToolOutcome
 from interlock_gateway.core.pending import STORE_UNAVAILABLE, PendingAction, PendingOrigin
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.pipeline.ports import SessionEndedError, StateError
 from interlock_gateway.pipeline.preview import input_digest, pending_ref
 from interlock_gateway.pipeline.run import CallRun
+
+SESSION_ENDED = "The session was closed meanwhile, so what the tool wanted to leave pending was not kept."
 
 
 async def keep_pushed(parts: Parts, run: CallRun, outcome: ToolOutcome, result: CallResult) -> CallResult:
@@ -24,6 +26,8 @@ async def keep_pushed(parts: Parts, run: CallRun, outcome: ToolOutcome, result: 
         pushed = outcome.pending
         details = await _shown(parts, run, pushed.details)
         action = await parts.store.pending.push_pending(_action(parts, run, replace(pushed, details=details)))
+    except SessionEndedError:
+        return replace(result, content=(Text(SESSION_ENDED),), is_error=True)
     except StateError:
         return replace(result, content=(Text(STORE_UNAVAILABLE),), is_error=True)
     run.live.pending_count += 1

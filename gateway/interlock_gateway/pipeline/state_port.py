@@ -140,7 +140,7 @@ class PendingStore(Protocol):
     """The stack of pending actions of each session (PREV-2, PREV-13). Those past `expires_at` count as gone."""
 
     async def push_pending(self, action: PendingAction) -> PendingAction:
-        """Put `action` on top of its session's stack; it comes back with its sequence."""
+        """Put `action` on top of its session's stack; it comes back with its sequence. Raises `SessionEndedError`."""
         ...
 
     async def replace_pending(self, old_id: str, new: PendingAction) -> PendingAction:

@@ -16,6 +16,7 @@ class StateError(InterlockError):
     ├── StateUnavailableError   the database cannot be read or written now
     ├── StateOverloadedError    too much is waiting already; ask again later
     ├── StateConflictError      an id is taken, or what the record refers to (its session) is not there
+    ├── SessionEndedError       the session was closed meanwhile
     ├── UnknownRecordError      there is no record with that id
     └── StoredFormatError       a stored document was written in a format this version does not know
 
@@ -33,6 +34,10 @@ class StateOverloadedError(StateError):
 
 class StateConflictError(StateError):
     """An id is taken, or what the record refers to (its session) is not there."""
+
+
+class SessionEndedError(StateError):
+    """The session was closed meanwhile; nothing new is kept in it."""
 
 
 class UnknownRecordError(StateError):

@@ -4,6 +4,7 @@ from sqlalchemy import bindparam, delete, select
 
 from interlock_gateway.core.outcome import StandingHandler
 from interlock_gateway.state.lane import Lane
+from interlock_gateway.state.pending_store import sequence_if_open
 from interlock_gateway.state.record_codec import RecordCodec
 from interlock_gateway.state.schema import standing_handlers
 from interlock_gateway.state.transaction import Link, Statement
@@ -29,9 +30,14 @@ class StandingHandlers:
         self._writer = writer
 
     async def set_handler(self, session_id: str, handler: StandingHandler) -> None:
-        """Keep `handler` in place of the session's earlier one."""
+        """Keep `handler` in place of the session's earlier one. Raises `SessionEndedError`."""
         document = _DOCUMENT.encode(handler)
-        await self._writer.submit(lambda link: link.change(_SET, session=session_id, document=document))
+
+        def work(link: Link) -> None:
+            sequence_if_open(link, session_id)
+            link.change(_SET, session=session_id, document=document)
+
+        await self._writer.submit(work)
 
     async def get_handler(self, session_id: str) -> StandingHandler | None:
         """The session's handler."""

@@ -49,9 +49,11 @@ def _end(*which: ColumnElement[bool], target: PendingState) -> Statement:
     )
 
 
-NEXT_SEQUENCE = Statement(
+HAS_SESSION = Statement(select(sessions.c.session_id).where(sessions.c.session_id == bindparam("session")))
+# Whoever pushes holds the session's row until the end of its transaction, and so comes before a close or not at all.
+NEXT_SEQUENCE_IF_OPEN = Statement(
     update(sessions)
-    .where(sessions.c.session_id == bindparam("session"))
+    .where(sessions.c.session_id == bindparam("session"), sessions.c.closed_at.is_(None))
     .values(pending_sequence=sessions.c.pending_sequence + 1)
     .returning(sessions.c.pending_sequence)
 )

@@ -7,10 +7,12 @@ from functools import partial
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.pending import PENDING_MACHINE, PendingAction, PendingState
-from interlock_gateway.pipeline.ports import StateConflictError, UnknownRecordError
+from interlock_gateway.pipeline.ports import SessionEndedError, StateConflictError, UnknownRecordError
 from interlock_gateway.state import pending_statements as sql
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.transaction import Link, Row
+
+SESSION_CLOSED = "session closed"
 
 
 class PendingActions:
@@ -22,11 +24,14 @@ class PendingActions:
         self._replica_id = replica_id
 
     async def push_pending(self, action: PendingAction) -> PendingAction:
-        """Put `action` on top of its session's stack; it comes back with its sequence."""
+        """Put `action` on top of its session's stack; it comes back with its sequence. Raises `SessionEndedError`."""
         return await self._writer.submit(partial(_push, action=action))
 
     async def replace_pending(self, old_id: str, new: PendingAction) -> PendingAction:
-        """Put `new` in the place of an action that is pending or being applied; the old one is discarded (PREV-5)."""
+        """Put `new` in the place of an action that is pending or being applied; the old one is discarded (PREV-5).
+
+        Raises `SessionEndedError`.
+        """
         return await self._writer.submit(partial(_replace, old_id=old_id, new=new))
 
     async def list_pending(self, session_id: str, now: float) -> tuple[PendingAction, ...]:
@@ -69,7 +74,7 @@ class PendingActions:
         return await self._writer.submit(work)
 
     async def release_pending(self, pending_id: str, now: float) -> PendingAction:
-        """Being applied → pending, on top again (PREV-7)."""
+        """Being applied → pending, on top again (PREV-7); discarded when the session was closed meanwhile."""
         return await self._writer.submit(partial(_release, pending_id=pending_id, now=now))
 
     async def finish_pending(self, pending_id: str, state: PendingState, now: float, reason: str) -> PendingAction:
@@ -110,7 +115,7 @@ def abandon_pending(link: Link, replica_id: str, now: float, reason: str) -> tup
 
 
 def _push(link: Link, action: PendingAction) -> PendingAction:
-    return _insert(link, replace(action, sequence=_next_sequence(link, action.session_id)))
+    return _insert(link, replace(action, sequence=sequence_if_open(link, action.session_id)))
 
 
 def _insert(link: Link, action: PendingAction) -> PendingAction:
@@ -129,6 +134,7 @@ def _replace(link: Link, old_id: str, new: PendingAction) -> PendingAction:
         # One that is being applied goes back first; any other cannot.
         PENDING_MACHINE.step(old.state, PendingState.PENDING)
     PENDING_MACHINE.step(PendingState.PENDING, PendingState.DISCARDED)
+    sequence_if_open(link, new.session_id)
     _swap(link, old, PendingState.DISCARDED, new.created_at, "replaced by a fresh preview")
     return _insert(link, replace(new, sequence=old.sequence))
 
@@ -136,11 +142,12 @@ def _replace(link: Link, old_id: str, new: PendingAction) -> PendingAction:
 def _release(link: Link, pending_id: str, now: float) -> PendingAction:
     PENDING_MACHINE.step(PendingState.APPLYING, PendingState.PENDING)
     before = _existing(link, pending_id)
-    place = _next_sequence(link, before.session_id)
+    row = link.row(sql.NEXT_SEQUENCE_IF_OPEN, session=before.session_id)
+    place = before.sequence if row is None else int(row[0])
     released = _told_one(link, link.rows(sql.RELEASE, id=pending_id, place=place, now=now))
     if released is None:
         raise _cannot_go(before.state, PendingState.PENDING)
-    return released
+    return released if row is not None else _swap(link, released, PendingState.DISCARDED, now, SESSION_CLOSED)
 
 
 def _move(
@@ -173,11 +180,17 @@ def _cannot_go(current: PendingState, target: PendingState) -> UnknownTransition
     return UnknownTransitionError(f"pending action: {current.value} -> {target.value} is not possible here")
 
 
-def _next_sequence(link: Link, session_id: str) -> int:
-    row = link.row(sql.NEXT_SEQUENCE, session=session_id)
-    if row is None:
+def sequence_if_open(link: Link, session_id: str) -> int:
+    """The next place on an open session's stack, which stays open until the transaction's end.
+
+    Raises `SessionEndedError`, `StateConflictError` when there is no such session.
+    """
+    row = link.row(sql.NEXT_SEQUENCE_IF_OPEN, session=session_id)
+    if row is not None:
+        return int(row[0])
+    if link.row(sql.HAS_SESSION, session=session_id) is None:
         raise StateConflictError(f"there is no session {session_id}")
-    return int(row[0])
+    raise SessionEndedError(f"session {session_id} was closed meanwhile")
 
 
 def _existing(link: Link, pending_id: str) -> PendingAction:

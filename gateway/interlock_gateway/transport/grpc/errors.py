@@ -18,7 +18,7 @@ from interlock_gateway.errors import (
     RequestError,
     RequestFault,
 )
-from interlock_gateway.pipeline.ports import StateError, StateOverloadedError, StateUnavailableError
+from interlock_gateway.pipeline.ports import SessionEndedError, StateError, StateOverloadedError, StateUnavailableError
 
 DOMAIN = "interlock.dev"
 STATUS_KEY = "grpc-status-details-bin"
@@ -78,6 +78,7 @@ _RETRY_S = {
 FAULT_OF: tuple[tuple[type[InterlockError], RequestFault], ...] = (
     (StateOverloadedError, RequestFault.OVERLOADED),
     (StateUnavailableError, RequestFault.STATE_UNAVAILABLE),
+    (SessionEndedError, RequestFault.SESSION_CLOSED),
     (StateError, RequestFault.INTERNAL),
     (AuditUnavailableError, RequestFault.AUDIT_UNAVAILABLE),
     (ProviderError, RequestFault.PROVIDER_UNAVAILABLE),
