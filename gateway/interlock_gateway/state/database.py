@@ -89,8 +89,12 @@ def open_database(url: str, *, busy_timeout_s: float, origin: str = "", standing
 
             return open_sqlite(parsed, busy_timeout_s=busy_timeout_s)
         case "postgresql":
-            # Loading it takes 20 MiB, which a gateway on SQLite has no use for.
-            from interlock_gateway.state.postgresql import open_postgresql  # noqa: PLC0415 - as said above
-
+            try:
+                # Loading it takes 14 MiB, which a gateway on SQLite has no use for.
+                from interlock_gateway.state.postgresql import open_postgresql  # noqa: PLC0415 - as said above
+            except ImportError as error:
+                raise ValueError(
+                    f"state on PostgreSQL needs the driver psycopg: install interlock-gateway[postgres] ({error})"
+                ) from error
             return open_postgresql(parsed, busy_timeout_s=busy_timeout_s, origin=origin, standing=standing)
     raise ValueError("state must be kept in a file or on a server: sqlite:///PATH, or postgresql://HOST/NAME")

@@ -7,6 +7,8 @@ come together share one write, and transactions that held the rows of many calle
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+import psycopg
+from psycopg import errors
 from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.pool import NullPool
@@ -18,12 +20,6 @@ from interlock_gateway.state.presence import Connect
 from interlock_gateway.state.replica_statements import application_name
 from interlock_gateway.state.schema import metadata
 from interlock_gateway.state.standing import Standing
-
-try:
-    import psycopg
-    from psycopg import errors
-except ImportError:
-    raise ValueError("state on PostgreSQL needs the driver psycopg: install interlock-gateway[postgres]") from None
 
 # A statement here touches a few rows by an index; one that takes longer than this is stuck.
 STATEMENT_TIMEOUT_S = 10.0

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -184,3 +186,18 @@ def test_the_log_of_the_server_is_quiet(own_server: PostgresServer) -> None:
     ensure_current(open_database(own_server.url(), busy_timeout_s=1.0))
 
     assert "ERROR" not in Path(own_server.directory / "log").read_text()
+
+
+def test_without_the_driver_it_is_said_how_to_get_it() -> None:
+    script = """
+import sys
+sys.modules["psycopg"] = None
+from interlock_gateway.state.database import open_database
+try:
+    open_database("postgresql://db/state", busy_timeout_s=1.0)
+except ValueError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+
+    assert said.startswith("state on PostgreSQL needs the driver psycopg: install interlock-gateway[postgres]")
