@@ -6,8 +6,9 @@ import re
 _TAB, _LINE = "\t", "\n"
 _DELETE = 0x7F
 # Letters, marks and symbols that are printable by their category, and yet leave nothing to see.
-_BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {chr(code) for code in range(0x180B, 0x180E)}
-_SELECTORS = frozenset(chr(code) for code in range(0xE0100, 0xE01F0))
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4\U0001d159")
+_BLANK |= {chr(code) for code in range(0x180B, 0x1810)}
+_SELECTORS = frozenset(chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 _SUSPECT = re.compile("[^ -~]")
 
 
