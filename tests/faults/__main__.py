@@ -28,6 +28,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], metavar="PART", help="a part, or how its name begins")
     parser.add_argument("--list", action="store_true", help="say which parts there are, and run none")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no more of a part after so long")
     parser.add_argument("--json", type=Path, default=FIGURES)
     parser.add_argument("--document", type=Path, default=DOCUMENT)
     for size in SIZES:
@@ -39,20 +40,22 @@ def main() -> int:
         return 0 if asked.list else 2
     faults = 0
     for part in parts:
-        figure = asyncio.run(_figure(part, getattr(asked, part.size) or part.wanted, asked.seed))
+        figure = asyncio.run(_figure(part, getattr(asked, part.size) or part.wanted, asked.seed, asked.minutes))
         keep(figure, asked.json, asked.document)
         faults += figure.faults
     return 1 if faults else 0
 
 
-async def _figure(part: Part, count: int, seed: int) -> Figure:
+async def _figure(part: Part, count: int, seed: int, minutes: float) -> Figure:
     _say(f"{part.name}: {count:,} {part.unit}, seed {seed}")
     began, done = time.monotonic(), 0
 
-    def progress(what: str) -> None:
+    def progress(what: str) -> bool:
         nonlocal done
         done += 1
-        _say(f"  {part.name} {done} ({time.monotonic() - began:.0f} s): {what}")
+        taken = time.monotonic() - began
+        _say(f"  {part.name} {done} ({taken:.0f} s): {what}")
+        return taken < 60 * minutes
 
     came, seconds = await measured(part, count, seed, progress)
     _say(

@@ -36,11 +36,13 @@ _KILLS_OF_A_WORLD = 25
 # Reached by few calls; the others are killed at one of the first so many times.
 _RARE = ("apply", "undo", "undone", "compensated", "checkpoint", "approval", "artifact", "preview")
 
-Progress = Callable[[str], None]
+Progress = Callable[[str], bool]
+"""Is told how far it is, and says whether there is time for more."""
 
 
-def silent(_what: str) -> None:
+def silent(_what: str) -> bool:
     """Nobody wants to know how far it is."""
+    return True
 
 
 @dataclass
@@ -278,11 +280,10 @@ async def crashes_hold(
     database: Callable[[], AbstractContextManager[str]] = lambda: nullcontext(""),
     progress: Progress = silent,
 ) -> Tally:
-    """Kill `kills` times, going round the failpoints in a random order; `database` gives the URL for each world."""
+    """Kill `kills` times at most, going round the failpoints in a random order; `database` gives each world's URL."""
     tally, rng = Tally(), random.Random(seed)
-    names = [
-        name for _ in range(kills // len(FAILPOINTS) + 1) for name in rng.sample(list(FAILPOINTS), len(FAILPOINTS))
-    ]
+    rounds = (rng.sample(list(FAILPOINTS), len(FAILPOINTS)) for _ in range(kills // len(FAILPOINTS) + 1))
+    names = [name for names in rounds for name in names][:kills]
     for number in range(0, kills, _KILLS_OF_A_WORLD):
         place = directory / f"w{number}"
         place.mkdir()
@@ -290,6 +291,8 @@ async def crashes_hold(
             async with world_in(place, url) as world:
                 await crash_cycles(world, names[number : number + _KILLS_OF_A_WORLD], tally, rng, progress)
         shutil.rmtree(place)
+        if not progress(f"{tally.kills} kills, {len(tally.faults)} faults"):
+            break
     return tally
 
 

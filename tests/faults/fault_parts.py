@@ -60,7 +60,8 @@ async def _mutations(count: int, _seed: int, progress: Progress) -> Came:
                 some = min(_MUTATIONS_OF_A_RIG, count - first)
                 reasons += await mutate_approvals(rig, attempts=some, at_once=_AT_ONCE)
                 ran += len(rig.done.ran)
-        progress(f"{first + some} of {count}, {ran} ran")
+        if not progress(f"{first + some} of {count}, {ran} ran"):
+            break
     return Came(reasons.total(), ran)
 
 
