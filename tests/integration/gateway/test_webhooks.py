@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from gateway_bench import bench
+from interlock_gateway.approvals.webhooks.courier import CLAIM_S
+from interlock_gateway.core.change import EVERYTHING
 from interlock_gateway.core.checkpoint import CheckpointState
 from webhook_reach import Reached, good, reached, sent_links, settings
 from webhook_receiver import KEY, SECRET, SLACK_SECRET, Doors, Received, receiver
@@ -100,6 +102,20 @@ async def test_what_was_not_posted_before_a_restart_is_posted_after_it_and_what_
                 again = Reached(at, tickets, chat, Doors("", None))  # type: ignore[arg-type]  # as above
                 await again.ask(2 + len(more))
                 assert (await tickets.next()).json["data"]["checkpoint"]["checkpoint_id"] == f"chk-{2 + len(more)}"
+
+
+@pytest.mark.req("CHK-9", "STATE-2")
+async def test_what_a_replica_took_on_and_never_posted_is_posted_by_the_next(to: Reached) -> None:
+    store, now = to.at.gateway.rooms.store, time.time()
+    expires = {"until": now + 100, "expires_at": now + 1000}
+    assert await store.approvals.claim_delivery("tickets", "chk-1", "checkpoint.opened", now=now, **expires)
+    await to.ask(1)
+    assert (await to.chat.next()).json["blocks"]
+    await to.ask(2)
+    assert (await to.tickets.next()).json["data"]["checkpoint"]["checkpoint_id"] == "chk-2"
+    to.at.clock.ahead_s = 2 * CLAIM_S
+    store.changes.publish_elsewhere((EVERYTHING,))
+    assert (await to.tickets.next()).json["data"]["checkpoint"]["checkpoint_id"] == "chk-1"
 
 
 @pytest.mark.req("REL-2")

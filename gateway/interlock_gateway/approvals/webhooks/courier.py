@@ -70,6 +70,7 @@ class Courier:
         self._under_way: dict[_Key, asyncio.Task[None]] = {}
         self._leave_until: dict[_Key, float] = {}
         self._heard: dict[str, None] = {}
+        self._missed = False
         self._wake = asyncio.Event()
         self._forget: Callable[[], None] = lambda: None
         self._keeper: asyncio.Task[None] | None = None
@@ -91,6 +92,9 @@ class Courier:
     def _hear(self, change: Change) -> None:
         if change.topic is Topic.CHECKPOINT and len(self._heard) < _MOST_HEARD:
             self._heard[change.key] = None
+        elif change.topic in (Topic.CHECKPOINT, Topic.EVERYTHING):
+            self._missed = True
+        if self._heard or self._missed:
             self._wake.set()
 
     async def _keep(self) -> None:
@@ -105,7 +109,8 @@ class Courier:
                 await asyncio.sleep(pause_after(2))
 
     async def _look_at_what_is_heard(self) -> None:
-        while True:
+        """Until something was missed, and everything has to be looked at."""
+        while not self._missed:
             await self._wake.wait()
             self._wake.clear()
             while self._heard:
@@ -117,6 +122,7 @@ class Courier:
                 self._heard.pop(checkpoint_id)
 
     async def _look_at_everything(self) -> None:
+        self._missed = False
         now = self._clock.now()
         self._leave_until = {key: until for key, until in self._leave_until.items() if until > now}
         await self._store.sweep(now)
