@@ -38,11 +38,12 @@ async def keep_pushed(parts: Parts, run: CallRun, outcome: ToolOutcome, result: 
 
 async def _change_handler(parts: Parts, run: CallRun, change: StandingChange) -> None:
     handlers = parts.store.handlers
+    provider = run.speaks_for or run.known_tool.provider
     if change.register is not None:
         redact = parts.results.redact
         handler = replace(
             change.register,
-            provider=run.known_tool.provider,
+            provider=provider,
             label=redact(change.register.label),
             source_tool=redact(change.register.source_tool),
             details=await _shown(parts, run, change.register.details),
@@ -50,7 +51,7 @@ async def _change_handler(parts: Parts, run: CallRun, change: StandingChange) ->
         await handlers.set_handler(run.session_id, handler)
         return
     current = await handlers.get_handler(run.session_id)
-    if current is not None and current.provider == run.known_tool.provider and current.token == change.clear_token:
+    if current is not None and current.provider == provider and current.token == change.clear_token:
         await handlers.clear_handler(run.session_id)
 
 

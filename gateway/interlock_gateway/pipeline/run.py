@@ -32,8 +32,9 @@ class CallRun:
     """One call under way. Times are monotonic seconds, but for `received_at`, which is Unix time.
 
     `sender`, when set, is used in place of the provider's `execute`; `wrap` has the last word on the answer that a
-    dispatch gives, before it is recorded. `journaled` says that the journal holds the call. `undoes` is the operation
-    that it takes back, empty for all but compensations.
+    dispatch gives, before it is recorded. `speaks_for` is the provider whose standing handler answers instead of the
+    tool's own. `journaled` says that the journal holds the call. `undoes` is the operation that it takes back, empty
+    for all but compensations.
 
     `checkpoint` is the one that holds or held the call; `resuming` the one from which this run goes on, approved or
     edited. `taken` says that the call is somebody else's to run and to record. `before_waiting` is done before the
@@ -72,6 +73,7 @@ class CallRun:
     outcome: ToolOutcome | None = None
     sender: Callable[[float], Awaitable[ToolOutcome]] | None = None
     wrap: Callable[[CallResult], CallResult] | None = None
+    speaks_for: str = ""
     digest_of_request: str = ""
     provider: Provider | None = None
     sending: "asyncio.Task[object] | None" = None

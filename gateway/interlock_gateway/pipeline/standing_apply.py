@@ -26,6 +26,7 @@ class StandingApply:
             text = f"provider {self._handler.provider} is not registered any more"
             return run.answer(CallStatus.FAILED, text, is_error=True)
         run.sender = lambda deadline_s: provider.apply_pending(replace(self._resolution, deadline_s=deadline_s))
+        run.speaks_for = self._handler.provider
         run.wrap = lambda result: self._wrapped(run, result)
         return await Dispatcher(self._parts).change(run)
 

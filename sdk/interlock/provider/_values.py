@@ -96,7 +96,8 @@ class ToolResult:
 
     `data` is a JSON value; when there is no content, the model reads it as JSON text. `is_error` says that the tool did
     not do what was asked, in the tool's own words. `details` are for programs and people, not for the model.
-    `standing_handler` registers one for the session, `clear_standing_handler` clears the one with that token.
+    `standing_handler` registers one for the session; `clear_standing_handler` clears the one that the same tool
+    registered with that token, and so may the result of its `apply`.
     `taint` marks the session, such as `untrusted`.
     """
 
