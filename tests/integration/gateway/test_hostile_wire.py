@@ -116,6 +116,26 @@ async def test_a_request_that_never_ends_is_given_up(at: Bench, wire: Wire, monk
     assert at.ledger.ran == []
 
 
+async def test_a_request_of_which_nothing_but_the_head_comes_is_given_up(
+    at: Bench, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2_call, "REQUEST_S", 0.05)
+    stream_id = wire.begin()
+    wire.flush()
+    assert (await wire.answered(stream_id)).status == Status.DEADLINE_EXCEEDED
+    assert at.ledger.ran == []
+
+
+async def test_who_sends_what_cannot_be_read_and_lets_go_at_once_keeps_the_connection(at: Bench, wire: Wire) -> None:
+    stream_id = wire.begin()
+    wire.http2.send_data(stream_id, b"\x01" + message(ECHO)[1:])
+    sent = wire.http2.data_to_send()
+    wire.http2.reset_stream(stream_id)
+    wire.writer.write(sent + wire.http2.data_to_send())
+    assert (await wire.ask(message(ECHO))).status == Status.OK
+    assert at.ledger.names() == ["echo"]
+
+
 @pytest.mark.req("PIPE-7")
 async def test_a_deadline_ends_the_call_even_if_the_client_waits_on(socket_directory: Path) -> None:
     ended = asyncio.Event()

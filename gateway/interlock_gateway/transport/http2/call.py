@@ -92,12 +92,17 @@ class Call:
             self._count()
             if last:
                 self._complete()
-            elif self._arriving is None and self._inbox is None:
-                self._arriving = self._loop.call_later(REQUEST_S, self._stall)
+            else:
+                self.wait_for_more()
         except (StatusError, RequestError) as error:
             self.fail(error)
         except MessageError as error:
             self.fail(self._refused(error))
+
+    def wait_for_more(self) -> None:
+        """Give the rest of the request its time to arrive."""
+        if self._arriving is None and self._inbox is None:
+            self._arriving = self._loop.call_later(REQUEST_S, self._stall)
 
     def fail(self, error: StatusError | RequestError) -> None:
         """End with a status other than OK, and stop whatever is under way."""

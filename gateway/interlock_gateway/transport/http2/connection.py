@@ -14,6 +14,7 @@ from ngh2 import (
     Role,
     Setting,
     StreamClosed,
+    StreamUnavailableError,
     TrailersReceived,
 )
 
@@ -99,19 +100,22 @@ class ServerConnection(Link):
     def head(self, stream_id: int, fields: Fields, *, last: bool) -> None:
         """Send the head of an answer."""
         if self._has(stream_id):
-            self.http2.send_response(stream_id, fields, end_stream=last)
+            with suppress(StreamUnavailableError):  # closed by what is next to be handled
+                self.http2.send_response(stream_id, fields, end_stream=last)
             self.flush_soon()
 
     def body(self, stream_id: int, data: bytes) -> None:
         """Send some of an answer."""
         if self._has(stream_id):
-            self.http2.send_data(stream_id, data)
+            with suppress(StreamUnavailableError):  # closed by what is next to be handled
+                self.http2.send_data(stream_id, data)
             self.flush_soon()
 
     def tail(self, stream_id: int, fields: Fields) -> None:
         """Send an answer's trailers, and end it."""
         if self._has(stream_id):
-            self.http2.send_trailers(stream_id, fields)
+            with suppress(StreamUnavailableError):  # closed by what is next to be handled
+                self.http2.send_trailers(stream_id, fields)
             self.flush_soon()
 
     def unwanted(self, stream_id: int) -> None:
@@ -156,6 +160,8 @@ class ServerConnection(Link):
         self._calls[stream_id] = call
         if request.end_stream:
             call.receive(b"", last=True)
+        else:
+            call.wait_for_more()
 
     def _refuse(self, stream_id: int, http_status: bytes, status: Status, message: str) -> None:
         fields = [
