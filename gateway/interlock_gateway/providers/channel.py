@@ -96,9 +96,16 @@ class Channel:
 
         async def called(request: object, *, timeout: float) -> Any:  # noqa: ASYNC109 - the word of generated stubs
             answers: list[bytes] = []
-            await self.call(path, request_serializer(request), timeout, answers.append)
-            if len(answers) != 1:
-                raise StatusError(Status.INTERNAL, f"the answer has {len(answers)} messages where one is expected")
+
+            def take(raw: bytes) -> None:
+                # Said at the second: who never stops sending would fill the memory until the deadline.
+                answers.append(raw)
+                if len(answers) > 1:
+                    raise _not_one(len(answers))
+
+            await self.call(path, request_serializer(request), timeout, take)
+            if not answers:
+                raise _not_one(0)
             return _parsed(answers[0], response_deserializer)
 
         return called
@@ -147,10 +154,11 @@ class Channel:
     async def _connect(self) -> None:
         retry_s = FIRST_RETRY_S
         while not self.connected:
-            try:
+            with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(ATTEMPT_S):
                     await self._attempt()
-            except (OSError, TimeoutError):
+            # Who speaks, and leaves with the same breath, is waited for like one who does not answer.
+            if not self.connected:
                 await asyncio.sleep(retry_s)
                 retry_s = min(retry_s * 2, LAST_RETRY_S)
 
@@ -175,6 +183,10 @@ class Channel:
         """Wake who waits for the connection to come or go."""
         self._change.set()
         self._change = asyncio.Event()
+
+
+def _not_one(count: int) -> StatusError:
+    return StatusError(Status.INTERNAL, f"the answer has {count} messages where one is expected")
 
 
 def _parsed(raw: bytes, response_deserializer: Callable[[bytes], Any]) -> Any:

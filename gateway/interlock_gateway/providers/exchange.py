@@ -23,6 +23,7 @@ from interlock_gateway.http2.messages import Assembler, MessageError
 from interlock_gateway.http2.status import Status, StatusError
 
 _OF_STREAM = frozenset((ResponseReceived, DataReceived, TrailersReceived, StreamClosed))
+_LONGEST_STATUS = 2
 _DETAILS = b"grpc-status-details-bin"
 _HTTP = {401: Status.UNAUTHENTICATED, 403: Status.PERMISSION_DENIED, 404: Status.UNIMPLEMENTED}
 _HTTP |= dict.fromkeys((429, 502, 503, 504), Status.UNAVAILABLE)
@@ -69,7 +70,7 @@ class Exchange:
         """The status."""
         found = first_of(fields)
         number = found.get(b"grpc-status", b"")
-        known = number.isdigit() and int(number) in Status.__members__.values()
+        known = number.isdigit() and len(number) <= _LONGEST_STATUS and int(number) in Status.__members__.values()
         status = Status(int(number)) if known else Status.UNKNOWN
         if status is Status.OK:
             self._ok = True

@@ -108,6 +108,7 @@ ENDS: dict[str, tuple[Act, Status, bool]] = {
     "trailers without a status": (answer(framed(b"x"), trailers=[(b"x", b"y")]), Status.UNKNOWN, False),
     "a status that is no number": (answer(trailers=[(b"grpc-status", b"fine")]), Status.UNKNOWN, False),
     "a status that nobody knows": (answer(trailers=[(b"grpc-status", b"99")]), Status.UNKNOWN, False),
+    "a status without end": (answer(trailers=[(b"grpc-status", b"9" * 5000)]), Status.UNKNOWN, False),
     "an error of HTTP": (only_head((b":status", b"503")), Status.UNAVAILABLE, False),
     "another content type": (only_head((b":status", b"200"), (b"content-type", b"text/html")), Status.UNKNOWN, False),
     "a message that is too large": (answer(framed(b"x" * 1001), trailers=OK), Status.RESOURCE_EXHAUSTED, False),
@@ -142,6 +143,40 @@ async def test_one_message_is_expected_where_one_is_promised(socket_directory: P
         method = channel.unary_unary(METHOD, bytes, bytes)
         with pytest.raises(StatusError, match=f"{count} messages"):
             await method(b"", timeout=10)
+
+
+async def test_who_sends_messages_without_end_where_one_is_promised_is_cut_off(socket_directory: Path) -> None:
+    events: list[object] = []
+
+    def endless(http2: Connection, stream_id: int) -> None:
+        http2.send_response(stream_id, HEAD)
+        http2.send_data(stream_id, framed(b"x") * 3)
+
+    async with reached(socket_directory, endless, events) as channel:
+        with pytest.raises(StatusError, match="2 messages"):
+            await channel.unary_unary(METHOD, bytes, bytes)(b"", timeout=60)
+        await eventually(lambda: any(isinstance(event, StreamReset) for event in events))
+
+
+async def test_who_greets_and_leaves_at_once_is_not_tried_again_without_a_pause(socket_directory: Path) -> None:
+    greeted: list[object] = []
+
+    class Leaving(Provider):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            greeted.append(transport)
+            super().connection_made(transport)
+            self._http2.send_goaway()
+            self._transport.write(self._http2.data_to_send())
+
+    path = f"{socket_directory}/p.sock"
+    server = await asyncio.get_running_loop().create_unix_server(lambda: Leaving(answer(), []), path)
+    channel = Channel(f"unix:{path}", max_message_bytes=1000)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await channel.until_connected()
+    await channel.close()
+    server.close()
+    assert 1 <= len(greeted) <= 4
 
 
 async def test_what_a_listener_raises_is_the_callers_and_the_connection_stays(socket_directory: Path) -> None:
