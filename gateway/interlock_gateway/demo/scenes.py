@@ -99,6 +99,8 @@ class Scenes:
         screen.block(f"destructive calls: {outcomes}")
         previews, undo = report.previews, report.undo
         screen.block(f"previews: {previews.previewed}, applied {previews.applied}, discarded {previews.discarded}")
+        asked = report.checkpoints
+        screen.block(f"checkpoints: {asked.opened} opened, {asked.approved} approved, {asked.denied} denied")
         screen.block(f"operations: {undo.operations}, undone {undo.undone}, still undoable {undo.undoable}")
         self._verify()
         self._metrics()

@@ -150,7 +150,7 @@ async def test_the_sockets_are_their_owners_alone(guarded: Bench) -> None:
         assert os.stat(address.removeprefix("unix:")).st_mode & 0o777 == 0o600  # noqa: PTH116 - a socket, at hand
 
 
-# White space around a field value is none of it (RFC 9113, 8.2.1): some front ends strip it, and so it is not tried here.
+# White space around a field value is none of it (RFC 9110, 5.5), so a token with some behind it is no lookalike.
 def lookalikes(token: str) -> list[str]:
     body = token.removeprefix("ilk_")
     flipped = body[:-1] + ("A" if body[-1] != "A" else "B")
