@@ -12,6 +12,7 @@ from interlock.provider import tool
 from interlock.v1 import call_pb2, gateway_service_pb2
 from interlock_gateway.http2.status import Status
 from interlock_gateway.transport.http2 import call as http2_call
+from interlock_gateway.transport.http2 import connection as http2_connection
 from raw_wire import CALL_TOOL, Wire, message, wired
 from waiting import eventually
 
@@ -105,6 +106,22 @@ async def test_too_many_large_requests_at_once_are_refused_and_forgotten_with_th
         assert status == Status.RESOURCE_EXHAUSTED
     async with wired(at.gateway.endpoints.agents[0]) as wire:
         assert (await wire.ask(message(ECHO))).status == Status.OK
+
+
+async def test_dialogues_beyond_a_number_are_refused_until_others_end(at: Bench) -> None:
+    path = b"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+    async with wired(at.gateway.endpoints.agents[0]) as first, wired(at.gateway.endpoints.agents[0]) as second:
+        open_streams = [first.begin(path=path) for _ in range(http2_connection.DIALOGUES)]
+        first.flush()
+        assert (await first.ask(message(ECHO))).status == Status.OK
+        assert (await second.ask(path=path)).status == Status.RESOURCE_EXHAUSTED
+        first.http2.reset_stream(open_streams[0])
+        first.flush()
+        assert (await first.ask(message(ECHO))).status == Status.OK
+        assert (await second.ask(path=path)).status == Status.OK
+    async with wired(at.gateway.endpoints.agents[0]) as third:
+        while (await third.ask(path=path)).status != Status.OK:
+            pass  # the gateway has not heard yet that the others are gone
 
 
 async def test_a_request_that_never_ends_is_given_up(at: Bench, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:

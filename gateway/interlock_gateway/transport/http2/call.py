@@ -82,6 +82,11 @@ class Call:
         """What answers it, once it does."""
         return self._task
 
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether requests and answers go on side by side."""
+        return self._inbox is not None
+
     def receive(self, data: bytes, *, last: bool) -> None:
         """Take in some of the request; `last` when there is no more."""
         if self._ended:

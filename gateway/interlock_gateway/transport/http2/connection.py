@@ -27,6 +27,9 @@ from interlock_gateway.transport.http2.call import Call
 STREAMS = 2048
 """Calls that one connection may have under way at once; the gateway's own bound on calls in flight is lower."""
 
+DIALOGUES = 32
+"""Dialogues that a listener has under way at once: anybody may begin one, and each may hold a megabyte or two."""
+
 
 @dataclass(slots=True)
 class Intake:
@@ -36,6 +39,7 @@ class Intake:
     max_bytes: int
     most_held: int
     held: int = 0
+    dialogues: int = 0
     connections: "set[ServerConnection]" = field(default_factory=set)
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last connection goes."""
@@ -69,7 +73,7 @@ class ServerConnection(Link):
         elif kind is StreamClosed:
             call = self._calls.pop(event.stream_id, None)  # type: ignore[attr-defined]  # as above
             if call is not None:
-                call.gone()
+                self._forget(call)
             if self._going:
                 self._leave()
 
@@ -80,7 +84,7 @@ class ServerConnection(Link):
             self._intake.empty.set()
         calls, self._calls = self._calls, {}
         for call in calls.values():
-            call.gone()
+            self._forget(call)
 
     def go_away(self) -> None:
         """Take no new calls; close once those under way have ended."""
@@ -129,6 +133,10 @@ class ServerConnection(Link):
         self._intake.held += count
         return self._intake.held <= self._intake.most_held
 
+    def _forget(self, call: Call) -> None:
+        self._intake.dialogues -= call.is_dialogue
+        call.gone()
+
     def _has(self, stream_id: int) -> bool:
         return stream_id in self._calls and self.open
 
@@ -156,6 +164,10 @@ class ServerConnection(Link):
         except ValueError as error:
             self._refuse(stream_id, b"200", Status.INVALID_ARGUMENT, str(error))
             return
+        if served.dialogue is not None and self._intake.dialogues >= DIALOGUES:
+            self._refuse(stream_id, b"200", Status.RESOURCE_EXHAUSTED, f"{DIALOGUES} dialogues are under way already")
+            return
+        self._intake.dialogues += served.dialogue is not None
         call = Call(self, stream_id, served, request.headers, deadline_s=deadline_s, max_bytes=self._intake.max_bytes)
         self._calls[stream_id] = call
         if request.end_stream:
