@@ -13,6 +13,8 @@ from approval_attacks import decide_ones_own, mutate_approvals, race_redeemers, 
 from approval_rig import Rig, approval_rig
 from crash_harness import Progress, crashes_hold
 from postgres_server import running_postgres
+from preview_interleavings import previews_hold
+from preview_rig import preview_rig
 from undo_model import Sizes, undo_holds
 
 RACERS = 20
@@ -131,6 +133,16 @@ def _crashes(*, on_server: bool) -> Run:
     return run
 
 
+async def _previews(count: int, seed: int, progress: Progress) -> Came:
+    with _directory() as directory:
+        async with preview_rig(directory) as rig:
+            tally = await previews_hold(rig, interleavings=count, seed=seed, progress=progress)
+    for fault in tally.faults:
+        progress(fault)
+    notes = f"{tally.applied:,} applied, {tally.refusals.total():,} stale and refused, {tally.at_once:,} at once"
+    return Came(tally.interleavings, len(tally.faults), notes)
+
+
 async def _undo(count: int, seed: int, progress: Progress) -> Came:
     kills = count // 3
     with _directory() as directory:
@@ -192,6 +204,15 @@ PARTS = (
         _crashes(on_server=True),
     ),
     Part("rel4-sqlite", "REL-4", "SIGKILL under load, SQLite", "kills", 500, "kills", _crashes(on_server=False)),
+    Part(
+        "rel5-previews",
+        "REL-5",
+        "changes between preview and resolve",
+        "interleavings",
+        10_000,
+        "interleavings",
+        _previews,
+    ),
     Part("rel6-undo", "REL-6", "undo held to a model, a third with kills", "rounds", 300, "rounds", _undo),
 )
 
