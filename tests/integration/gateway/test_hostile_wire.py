@@ -264,6 +264,19 @@ async def test_who_breaks_the_rules_loses_the_connection_and_others_are_served(a
     await eventually(at.gateway.idle)
 
 
+async def test_who_is_thrown_out_with_a_refusal_still_to_be_sent_is_no_error_of_ours(
+    at: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_unix_connection(at.gateway.endpoints.agents[0].removeprefix("unix:"))
+    compressed, no_increment = frame(0, 0, 1, b"\1\0\0\0\1"), frame(8, 0, 0, bytes(4))
+    writer.write(PREFACE + frame(1, 4, 1, HEAD_BLOCK) + compressed + no_increment)
+    with suppress(ConnectionResetError):
+        while await asyncio.wait_for(reader.read(1000), 10):
+            pass
+    writer.close()
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 @pytest.mark.parametrize(
     "fields", [{"x-large": b"x" * 60_000}, {f"x-{n}": b"y" for n in range(500)}], ids=["large", "many"]
 )

@@ -14,7 +14,6 @@ from ngh2 import (
     Role,
     Setting,
     StreamClosed,
-    StreamUnavailableError,
     TrailersReceived,
 )
 
@@ -104,21 +103,21 @@ class ServerConnection(Link):
     def head(self, stream_id: int, fields: Fields, *, last: bool) -> None:
         """Send the head of an answer."""
         if self._has(stream_id):
-            with suppress(StreamUnavailableError):  # closed by what is next to be handled
+            with suppress(NGH2Error):  # closed by what is next to be handled
                 self.http2.send_response(stream_id, fields, end_stream=last)
             self.flush_soon()
 
     def body(self, stream_id: int, data: bytes) -> None:
         """Send some of an answer."""
         if self._has(stream_id):
-            with suppress(StreamUnavailableError):  # closed by what is next to be handled
+            with suppress(NGH2Error):  # closed by what is next to be handled
                 self.http2.send_data(stream_id, data)
             self.flush_soon()
 
     def tail(self, stream_id: int, fields: Fields) -> None:
         """Send an answer's trailers, and end it."""
         if self._has(stream_id):
-            with suppress(StreamUnavailableError):  # closed by what is next to be handled
+            with suppress(NGH2Error):  # closed by what is next to be handled
                 self.http2.send_trailers(stream_id, fields)
             self.flush_soon()
 
