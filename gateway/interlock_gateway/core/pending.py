@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.core.machine import StateMachine
+from interlock_gateway.core.outcome import Preview
 
 REMINDER = (
     "<system-reminder>\n"
@@ -58,7 +59,9 @@ class PendingAction:
     `source_tool` is the name shown to people; `tool` is the registered tool that made it, which policy is asked about.
     `state_token` identifies the state that was previewed (PREV-5); `token` is the provider's own handle for an
     action it pushed itself (PREV-11); `pin` is the definition's hash when it was previewed. `operation_id` is the
-    operation that applying it undoes, empty for all but compensations.
+    operation that applying it undoes, empty for all but compensations. `preview` is what applying would do, as it may
+    be shown; `None` when a provider pushed the action. `decision_id` is the decision about the call that left it,
+    `last_error` why the last apply came to nothing.
     """
 
     pending_id: str
@@ -83,3 +86,6 @@ class PendingAction:
     details: FrozenJsonObject | None = None
     labels: FrozenJsonObject = field(default_factory=dict)
     operation_id: str = ""
+    preview: Preview | None = None
+    decision_id: str = ""
+    last_error: str = ""

@@ -52,7 +52,7 @@ class Previewer:
             decided = run.decided
             return run.refused(code, STATE_UNAVAILABLE, revision=decided.policy_revision, profile=decided.profile)
         self._count(run, 1)
-        return self._answer(run, dry_run, shown, action)
+        return self._answer(run, shown, action)
 
     async def preview_again(self, run: CallRun, stale: PendingAction) -> CallResult:
         """Dry-run a change whose state has moved on, in the place of the stale one (PREV-5)."""
@@ -65,7 +65,7 @@ class Previewer:
             action = await self._parts.store.pending.replace_pending(stale.pending_id, fresh)
         except SessionEndedError:
             return _closed(run)
-        return self._answer(run, dry_run, shown, action)
+        return self._answer(run, shown, action)
 
     async def take_back(self, run: CallRun, result: CallResult) -> None:
         """Discard what `result` left pending, because its receipt could not be written (PIPE-12)."""
@@ -113,6 +113,15 @@ class Previewer:
             details=shown.details if dry_run.details is not None else None,
             labels=run.request.labels,
             operation_id=run.undoes,
+            preview=self._preview(dry_run, shown),
+            decision_id=run.decision_id,
+        )
+
+    def _preview(self, dry_run: DryRun, shown: CallResult) -> Preview:
+        return Preview(
+            would_affect=tuple(self._parts.results.redact(item) for item in dry_run.preview.would_affect),
+            preview="\n".join(part.text for part in shown.content if isinstance(part, Text)),
+            estimated_impact=shown.data,
         )
 
     async def _shown(self, run: CallRun, dry_run: DryRun) -> CallResult:
@@ -125,19 +134,14 @@ class Previewer:
         )
         return await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
 
-    def _answer(self, run: CallRun, dry_run: DryRun, shown: CallResult, action: PendingAction) -> CallResult:
-        text = "\n".join(part.text for part in shown.content if isinstance(part, Text))
+    def _answer(self, run: CallRun, shown: CallResult, action: PendingAction) -> CallResult:
         return replace(
             shown,
             call_id=run.call_id,
             status=CallStatus.PREVIEW,
             decision=run.decision,
             classification=run.known_tool.classification,
-            preview=Preview(
-                would_affect=tuple(self._parts.results.redact(item) for item in dry_run.preview.would_affect),
-                preview=text,
-                estimated_impact=shown.data,
-            ),
+            preview=action.preview,
             pending=pending_ref(action),
             data=None,
             has_data=False,

@@ -84,4 +84,5 @@ def _action(parts: Parts, run: CallRun, pushed: PushedPending) -> PendingAction:
         has_reject=pushed.has_reject,
         details=pushed.details,
         labels=run.request.labels,
+        decision_id=run.decision_id,
     )

@@ -32,6 +32,8 @@ from interlock_gateway.pipeline.standing_apply import StandingApply, source_deta
 from interlock_gateway.registry.registered import RegisteredTool
 
 RESOLVE_TOOL = "resolve"
+MAX_ERROR = 1000
+"""The most of an error that is kept with the action, in characters."""
 STATE_CHANGED = "The state has changed since the preview. Nothing was applied. This is a fresh preview of the change."
 
 
@@ -197,7 +199,7 @@ class Resolver:
         if result is not None and result.status is CallStatus.COMPLETED and not result.is_error:
             await self.settling.finish(action, PendingState.APPLIED, "applied")
             return self._counted(run, "applied", result)
-        await self.settling.release(action)
+        await self.settling.release(action, _why(result))
         run.live.pending_count += 1
         return _reminded(result) if result is not None else _refused(run, "not_applied", "the apply did not take place")
 
@@ -206,7 +208,7 @@ class Resolver:
         run.live.pending_count += 1
         if again.status is not CallStatus.PREVIEW:
             # The change cannot even be previewed any more: the old action stays, to be retried or discarded.
-            await self.settling.release(action)
+            await self.settling.release(action, STATE_CHANGED.split(" This", 1)[0])
             return _reminded(replace(again, content=(Text(STATE_CHANGED.split(" This", 1)[0]), *again.content)))
         return replace(again, content=(Text(STATE_CHANGED), *again.content))
 
@@ -371,6 +373,12 @@ def _applied_answer(run: CallRun, action: PendingAction, arguments: ResolveArgum
 def _refused(run: CallRun, code: str, message: str) -> CallResult:
     decided = run.decided
     return run.refused(code, message, revision=decided.policy_revision, profile=decided.profile)
+
+
+def _why(result: CallResult | None) -> str:
+    """Why an action was not applied, in the words of the answer (PREV-7)."""
+    parts = result.content if result is not None else ()
+    return "\n".join(part.text for part in parts if isinstance(part, Text))[:MAX_ERROR]
 
 
 def _reminded(result: CallResult) -> CallResult:

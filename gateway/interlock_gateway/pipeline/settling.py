@@ -30,9 +30,9 @@ class Settling:
         """Being applied → `state`."""
         await self._move(action.pending_id, state, reason)
 
-    async def release(self, action: PendingAction) -> None:
-        """Being applied → pending, on top again (PREV-7)."""
-        await self._move(action.pending_id, PendingState.PENDING, "")
+    async def release(self, action: PendingAction, last_error: str = "") -> None:
+        """Being applied → pending, on top again (PREV-7); `last_error` says why it was not applied."""
+        await self._move(action.pending_id, PendingState.PENDING, last_error)
 
     async def retry(self) -> None:
         """Try again what could not be written."""
@@ -56,5 +56,5 @@ class Settling:
     def _written(self, pending_id: str, state: PendingState, reason: str) -> Awaitable[PendingAction]:
         now = self._clock.now()
         if state is PendingState.PENDING:
-            return self._store.release_pending(pending_id, now)
+            return self._store.release_pending(pending_id, now, reason)
         return self._store.finish_pending(pending_id, state, now, reason)

@@ -38,7 +38,7 @@ class SessionStore(Protocol):
         ...
 
     async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
-        """At most `limit` sessions, first opened first, from behind the session `after`."""
+        """At most `limit` sessions, last opened first, from behind the session `after`."""
         ...
 
     async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:
@@ -178,8 +178,11 @@ class PendingStore(Protocol):
         """
         ...
 
-    async def release_pending(self, pending_id: str, now: float) -> PendingAction:
-        """Being applied → pending, on top again (PREV-7)."""
+    async def release_pending(self, pending_id: str, now: float, last_error: str = "") -> PendingAction:
+        """Being applied → pending, on top again (PREV-7); discarded when the session was closed meanwhile.
+
+        `last_error` says why it was not applied; empty leaves what was said before.
+        """
         ...
 
     async def finish_pending(self, pending_id: str, state: PendingState, now: float, reason: str) -> PendingAction:

@@ -19,7 +19,7 @@ class RegisteredTool:
     `definition` is what holds (trust and overrides applied); `sha256` is the hash of what the provider declared;
     `policy_json` is the policy input's `tool` part; `changes` says what differs from the pinned definition. `shown` is
     what a model reads: the accepted definition while a changed one is in quarantine, because words can do harm without
-    a call.
+    a call. `followed` says that its provider's definitions are pinned as they arrive.
     """
 
     provider: str
@@ -34,6 +34,7 @@ class RegisteredTool:
     shown: ToolDefinition
     changes: tuple[Difference, ...] = ()
     pinned_sha256: str = ""
+    followed: bool = False
 
     @property
     def name(self) -> str:
@@ -57,6 +58,7 @@ def register(
     shown: ToolDefinition | None = None,
     changes: tuple[Difference, ...] = (),
     pinned_sha256: str = "",
+    followed: bool = False,
 ) -> RegisteredTool:
     """Compute everything a call will need. Raises `InvalidSchemaError` when the input schema cannot be compiled."""
     kind = classify(effective)
@@ -73,6 +75,7 @@ def register(
         shown=shown or effective,
         changes=changes,
         pinned_sha256=pinned_sha256,
+        followed=followed,
     )
 
 

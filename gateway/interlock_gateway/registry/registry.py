@@ -226,6 +226,7 @@ class ToolRegistry:
             shown=self._last_accepted(provider, declared.name) if state is PinState.CHANGED else None,
             changes=check.changes,
             pinned_sha256=check.pinned_sha256,
+            followed=owner.trust.follow and provider != GATEWAY_PROVIDER,
         )
 
     def _last_accepted(self, provider: str, tool: str) -> ToolDefinition:

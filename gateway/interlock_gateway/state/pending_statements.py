@@ -100,7 +100,14 @@ CLAIM = Statement(
 RELEASE = Statement(
     update(pending_actions)
     .where(_IS_IT, pending_actions.c.state == _APPLYING)
-    .values(state=_PENDING, sequence=bindparam("place"), claimant="", replica_id="", updated_at=bindparam("now"))
+    .values(
+        state=_PENDING,
+        sequence=bindparam("place"),
+        document=bindparam("noted"),
+        claimant="",
+        replica_id="",
+        updated_at=bindparam("now"),
+    )
     .returning(*_COLUMNS)
 )
 MOVE = Statement(
@@ -127,7 +134,12 @@ def values_of(action: PendingAction) -> dict[str, Any]:
     """The parameters of `INSERT`."""
     columns = {name: getattr(action, name) for name in _COLUMN_NAMES}
     columns["state"] = action.state.value
-    return {**columns, "updated_at": action.created_at, "document": _DOCUMENT.encode(action)}
+    return {**columns, "updated_at": action.created_at, "document": document_of(action)}
+
+
+def document_of(action: PendingAction) -> bytes:
+    """What is kept of it besides its columns."""
+    return _DOCUMENT.encode(action)
 
 
 def action_of(row: Row) -> PendingAction:

@@ -73,9 +73,12 @@ class PendingActions:
 
         return await self._writer.submit(work)
 
-    async def release_pending(self, pending_id: str, now: float) -> PendingAction:
-        """Being applied → pending, on top again (PREV-7); discarded when the session was closed meanwhile."""
-        return await self._writer.submit(partial(_release, pending_id=pending_id, now=now))
+    async def release_pending(self, pending_id: str, now: float, last_error: str = "") -> PendingAction:
+        """Being applied → pending, on top again (PREV-7); discarded when the session was closed meanwhile.
+
+        `last_error` says why it was not applied; empty leaves what was said before.
+        """
+        return await self._writer.submit(partial(_release, pending_id=pending_id, now=now, last_error=last_error))
 
     async def finish_pending(self, pending_id: str, state: PendingState, now: float, reason: str) -> PendingAction:
         """Being applied → `state`: applied or unknown."""
@@ -139,12 +142,13 @@ def _replace(link: Link, old_id: str, new: PendingAction) -> PendingAction:
     return _insert(link, replace(new, sequence=old.sequence))
 
 
-def _release(link: Link, pending_id: str, now: float) -> PendingAction:
+def _release(link: Link, pending_id: str, now: float, last_error: str) -> PendingAction:
     PENDING_MACHINE.step(PendingState.APPLYING, PendingState.PENDING)
     before = _existing(link, pending_id)
     row = link.row(sql.NEXT_SEQUENCE_IF_OPEN, session=before.session_id)
     place = before.sequence if row is None else int(row[0])
-    released = _told_one(link, link.rows(sql.RELEASE, id=pending_id, place=place, now=now))
+    noted = sql.document_of(replace(before, last_error=last_error or before.last_error))
+    released = _told_one(link, link.rows(sql.RELEASE, id=pending_id, place=place, noted=noted, now=now))
     if released is None:
         raise _cannot_go(before.state, PendingState.PENDING)
     return released if row is not None else _swap(link, released, PendingState.DISCARDED, now, SESSION_CLOSED)

@@ -256,5 +256,6 @@ async def test_a_followed_provider_may_change_its_definitions(socket_directory: 
         assert (await at.agent.session("s").call("act", {})).text == "ran"
         (shown,) = await admin.provider_tools("raw")
         assert (shown.pinned_hash, shown.confirmed_by) == (shown.current_hash, "")
+        assert shown.pin_state == tool_pb2.PIN_STATE_FOLLOWED
         (info,) = await admin.providers()
         assert info.pins == registry_pb2.PIN_MODE_FOLLOW

@@ -15,7 +15,7 @@ from interlock_gateway.providers.directory import Connection
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.registry.pins import Pin
 from interlock_gateway.registry.registered import RegisteredTool
-from interlock_gateway.transport.grpc.encode import PIN_STATE, classification, json_bytes, timestamp, tool_definition
+from interlock_gateway.transport.grpc.encode import classification, json_bytes, pin_state, timestamp, tool_definition
 
 
 def policy_reload(outcome: Reload) -> policy_pb2.PolicyReload:
@@ -176,7 +176,7 @@ def provider_tool(tool: RegisteredTool, accepted: Pin | None) -> registry_pb2.Pr
         declared_classification=classification(classify(tool.declared)),
         effective=tool_definition(tool.definition),
         effective_classification=classification(tool.classification),
-        pin_state=PIN_STATE[tool.pin_state],
+        pin_state=pin_state(tool),
         pinned_hash=tool.pinned_sha256,
         current_hash=tool.sha256,
         differences=[

@@ -76,6 +76,6 @@ def _listed(item: Listed) -> tool_pb2.ListedTool:
         definition=encode.tool_definition(item.tool.shown, item.description),
         classification=encode.classification(item.tool.classification),
         safety_hints=item.hints,
-        pin_state=encode.PIN_STATE[item.tool.pin_state],
+        pin_state=encode.pin_state(item.tool),
         provider=item.tool.provider,
     )
