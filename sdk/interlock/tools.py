@@ -11,7 +11,7 @@ __all__ = ["Activation", "Tool", "ToolList", "ToolMatch"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool that a session can call. The description ends with the safety hints; schemas are JSON Schema 2020-12.
+    """A tool that a session can call. `safety_hints` say a few words to people; schemas are JSON Schema 2020-12.
 
     `callable` is false while a changed definition waits for an operator.
     """

@@ -50,12 +50,12 @@ _CLOSE = Statement(
     .where(sessions.c.session_id == bindparam("id"), sessions.c.closed_at.is_(None))
     .values(closed_at=bindparam("now"))
 )
-_IN_ORDER = select(*_COLUMNS).order_by(sessions.c.opened_at, sessions.c.session_id).limit(bindparam("limit"))
+_IN_ORDER = select(*_COLUMNS).order_by(sessions.c.opened_at.desc(), sessions.c.session_id.desc()).limit(bindparam("limit"))
 _FIRST = Statement(_IN_ORDER)
 _BEHIND = Statement(
     _IN_ORDER.where(
-        sessions.c.opened_at >= bindparam("opened_at"),
-        or_(sessions.c.opened_at > bindparam("opened_at"), sessions.c.session_id > bindparam("id")),
+        sessions.c.opened_at <= bindparam("opened_at"),
+        or_(sessions.c.opened_at < bindparam("opened_at"), sessions.c.session_id < bindparam("id")),
     )
 )
 _SAVE_FACTS = Statement(
@@ -95,7 +95,7 @@ class Sessions:
         return await self._writer.submit(partial(_activate, session_id=session_id, names=tuple(names)))
 
     async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
-        """At most `limit` sessions, first opened first, from behind the session `after`."""
+        """At most `limit` sessions, last opened first, from behind the session `after`."""
         return await self._reader.submit(partial(_list, limit=limit, after=after))
 
     async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:

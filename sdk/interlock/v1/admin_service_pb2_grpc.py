@@ -182,7 +182,7 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """ListSessions lists sessions, those with the latest call first.
+        """ListSessions lists sessions, those opened last first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -63,17 +63,17 @@ async def test_an_activation_is_told_of_once(store: SqlStateStore) -> None:
     assert told == [Change(Topic.SESSION, "s", "s")]
 
 
-async def test_sessions_are_listed_by_age_page_by_page(store: SqlStateStore) -> None:
+async def test_sessions_are_listed_last_opened_first_page_by_page(store: SqlStateStore) -> None:
     for name, opened_at in (("d", NOW + 2), ("b", NOW + 1), ("c", NOW + 1), ("a", NOW + 3)):
         await store.sessions.ensure_session(a_session(name, opened_at=opened_at))
 
     async def page(after: str | None) -> list[str]:
         return [session.session_id for session in await store.sessions.list_sessions(2, after)]
 
-    assert await page(None) == ["s", "b"]
-    assert await page("b") == ["c", "d"]
-    assert await page("d") == ["a"]
-    assert await page("a") == []
+    assert await page(None) == ["a", "d"]
+    assert await page("d") == ["c", "b"]
+    assert await page("b") == ["s"]
+    assert await page("s") == []
     assert await page("nobody") == []
 
 

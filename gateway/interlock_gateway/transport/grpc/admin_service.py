@@ -123,7 +123,7 @@ class AdminRpcs:
         return pb.ApproveToolChangeResponse(tool=self._tool(tool))
 
     async def list_sessions(self, caller: Caller, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
-        """Sessions, first opened first."""
+        """Sessions, last opened first."""
         del caller
         size = min(request.page_size or 50, 500)
         found = await self._parts.store.sessions.list_sessions(size, request.page_token or None)
