@@ -73,6 +73,10 @@ format: setup ## Put code and policies into their one form.
 bench: setup ## Measure speed and size, side by side with a direct call and a bare proxy.
 	@$(python) benchmarks $(ARGS)
 
+.PHONY: faults
+faults: setup ## Attack approvals, kill gateways, make previews stale, take work back: docs/reliability.md has the figures.
+	@$(python) tests/faults $(ARGS)
+
 .PHONY: requirements
 requirements: setup ## Print which requirement is claimed by which tests, and which by none.
 	@$(python) tests/house/requirement_claims.py
