@@ -268,8 +268,9 @@ async def test_who_is_thrown_out_with_a_refusal_still_to_be_sent_is_no_error_of_
     at: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     reader, writer = await asyncio.open_unix_connection(at.gateway.endpoints.agents[0].removeprefix("unix:"))
-    compressed, no_increment = frame(0, 0, 1, b"\1\0\0\0\1"), frame(8, 0, 0, bytes(4))
-    writer.write(PREFACE + frame(1, 4, 1, HEAD_BLOCK) + compressed + no_increment)
+    compressed, reset, goaway = frame(0, 0, 1, b"\1\0\0\0\1"), frame(3, 0, 1, bytes(4)), frame(7, 0, 0, bytes(8))
+    # Data on a stream that is closed ends the connection.
+    writer.write(PREFACE + frame(1, 4, 1, HEAD_BLOCK) + compressed + reset + frame(0, 0, 1, b"x") + goaway)
     with suppress(ConnectionResetError):
         while await asyncio.wait_for(reader.read(1000), 10):
             pass
