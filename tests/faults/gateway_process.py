@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping
@@ -19,14 +20,15 @@ PATIENCE_S = 60.0
 class GatewayProcess:
     """A gateway whose state is in `directory`, before providers at these addresses.
 
-    `database` is the URL of one on a server; without, a file there. `launcher` is what Python is given to run
-    `interlock`, and `places` where the gateway that runs now is reached.
+    `database` is the URL of one on a server, and `lease_s` the lease there; without, it is a file. `launcher` is what
+    Python is given to run `interlock`, and `places` where the gateway that runs now is reached.
     """
 
     directory: Path
     providers: Mapping[str, str]
     kills: int = 0
     database: str = ""
+    lease_s: float = 5.0
     launcher: tuple[str, ...] = ("-m", "interlock_gateway.cli.main")
     places: dict[str, Any] = field(default_factory=dict)
     _process: Process | None = field(default=None, repr=False)
@@ -53,14 +55,19 @@ class GatewayProcess:
         self.places = json.loads(line)
         return Gateway(self.places["agents"][0], timeout=PATIENCE_S)
 
-    def _database_settings(self) -> dict[str, str]:
-        return {"database": self.database} if self.database else {}
+    def _database_settings(self) -> dict[str, object]:
+        return {"database": self.database, "lease_s": self.lease_s} if self.database else {}
 
     def kill(self) -> None:
         """SIGKILL, at this very moment."""
         assert self._process is not None
         self.kills += 1
         self._process.kill()
+
+    def go_on(self) -> None:
+        """End a pause."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     async def gone(self) -> None:
         """Return once a killed process has ended."""
