@@ -15,9 +15,9 @@ class CheckpointStore(Protocol):
     ) -> OpenedCheckpoint:
         """Keep the checkpoint and its call's record, which is `awaiting_checkpoint`; both or neither.
 
-        A record that is `awaiting_checkpoint` already may get a further checkpoint, when its last one is closed (an
-        edit) or is `instead_of` (a changed policy), which is closed with it; any other record with that id is
-        `existing`.
+        A record that is `awaiting_checkpoint` already gets a further checkpoint only when its last one was ended by the
+        edit from which this one comes, or is `instead_of` (a changed policy), which is closed with it; any other record
+        with that id is `existing`.
         """
         ...
 

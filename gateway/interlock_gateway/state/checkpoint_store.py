@@ -52,9 +52,10 @@ class Checkpoints:
     ) -> OpenedCheckpoint:
         """Keep the checkpoint and its call's record, which is `awaiting_checkpoint`; both or neither.
 
-        A record that is `awaiting_checkpoint` already may get a further checkpoint, when its last one is closed or is
-        `instead_of` (which is closed with it); any other record with that id is `existing`. Raises `ValueError` for a
-        checkpoint that is closed or a record in another state.
+        A record that is `awaiting_checkpoint` already gets a further checkpoint only when its last one is `instead_of`
+        (which is closed with it), or was ended by the edit from which this one comes: whatever else people said of the
+        call stands. Any other record with that id is `existing`. Raises `ValueError` for a checkpoint that is closed or
+        a record in another state.
         """
         if record.state is not CallState.AWAITING_CHECKPOINT or checkpoint.state not in _LIVE:
             raise ValueError("a call waits for a checkpoint that is open, or was approved with an edit")
@@ -190,7 +191,8 @@ def _open(link: Link, checkpoint: Checkpoint, record: CallRecord, instead_of: st
         row = link.row(sql.NEWEST_OF_CALL, session=record.session_id, call=record.call_id)
         if row is not None:
             last, ordinal = sql.checkpoint_of(row), int(row[-1]) + 1
-            if last.state in _LIVE and last.checkpoint_id != instead_of:
+            edited = last.state not in _LIVE and last.checkpoint_id == checkpoint.edited_from
+            if last.checkpoint_id != instead_of and not edited:
                 return OpenedCheckpoint(existing=_existing_call(link, record))
             _change(link, last.checkpoint_id, partial(_closed, now=checkpoint.created_at), checkpoint.created_at)
     link.change(sql.INSERT, **sql.values_of(checkpoint, ordinal))

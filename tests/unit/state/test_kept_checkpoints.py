@@ -106,7 +106,7 @@ async def test_a_call_id_that_was_used_gets_no_checkpoint(store: SqlStateStore) 
     assert await store.checkpoints.get_checkpoint("k") is None
 
 
-async def test_a_call_that_waits_gets_a_further_checkpoint_only_when_its_last_one_is_closed(
+async def test_a_call_that_waits_gets_a_further_checkpoint_only_from_an_edit_of_its_last_one(
     store: SqlStateStore,
 ) -> None:
     await opened(store)
@@ -115,6 +115,9 @@ async def test_a_call_that_waits_gets_a_further_checkpoint_only_when_its_last_on
     refused = await store.checkpoints.open_checkpoint(second, a_waiting_call())
     assert refused.existing is not None
     await store.checkpoints.answer_checkpoint("k", an_answer(decision=ApproverDecision.EDIT), NOW)
+    # What somebody asks for once more is not a new question: people have answered it.
+    repeated = await store.checkpoints.open_checkpoint(a_checkpoint("k3"), a_waiting_call())
+    assert repeated.existing is not None
 
     assert await opened(store, second) == second
     assert await store.checkpoints.checkpoint_of_call("s", "c") == second
