@@ -88,6 +88,20 @@ class Decision:
     profile: str = ""
     call_digest: str = ""
 
+    def bound_to(self, call_digest: str) -> "Decision":
+        """The same decision, about the call with this digest."""
+        # Not `dataclasses.replace`, which takes twice as long, for every call.
+        return Decision(
+            self.decision_id,
+            self.verdict,
+            self.reasons,
+            self.obligations,
+            self.notes,
+            self.policy_revision,
+            self.profile,
+            call_digest,
+        )
+
     @property
     def message(self) -> str:
         """The reasons' sentences, first to last, one line each."""

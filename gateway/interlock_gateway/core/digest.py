@@ -6,10 +6,12 @@ The canonical form is made by `canonical`, given by the caller, because core has
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
 Canonical = Callable[[JsonValue], bytes]
+_BEHIND_INPUT = ("pin", "policy_revision", "principal", "session", "tool", "workdir")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,14 @@ class BoundCall:
 
     def digest(self, canonical: Canonical) -> str:
         """SHA-256, in hex, over the canonical JSON of the whole."""
-        document: JsonObject = {
-            "principal": self.principal,
-            "session": self.session,
-            "tool": self.tool,
-            "pin": self.pin,
-            "workdir": self.workdir,
-            "input": self.input,
-            "policy_revision": self.policy_revision,
-        }
-        return hashlib.sha256(canonical(document)).hexdigest()
+        # Canonical JSON sorts members by name; `input` comes first, and what follows it is the same for many calls.
+        values = self.pin, self.policy_revision, self.principal, self.session, self.tool, self.workdir
+        rest = _rest(canonical, values)
+        return hashlib.sha256(b'{"input":%s,%s' % (canonical(self.input), rest)).hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _rest(canonical: Canonical, values: tuple[str, ...]) -> bytes:
+    """The members behind `input`, with the brace that closes the document."""
+    members: JsonObject = dict(zip(_BEHIND_INPUT, values, strict=True))
+    return canonical(members)[1:]

@@ -127,14 +127,9 @@ class Dispatcher:
 
     async def _processed(self, run: CallRun, outcome: ToolOutcome) -> CallResult:
         processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
-        failed = outcome.is_error and not outcome.tool_error
-        return replace(
-            processed,
-            call_id=run.call_id,
-            status=CallStatus.FAILED if failed else CallStatus.COMPLETED,
-            decision=run.decision,
-            classification=run.known_tool.classification,
-            is_error=outcome.is_error,
+        status = CallStatus.FAILED if outcome.is_error and not outcome.tool_error else CallStatus.COMPLETED
+        return processed.of_call(
+            run.call_id, status, run.decision, run.known_tool.classification, is_error=outcome.is_error
         )
 
     def gateway_error(self, run: CallRun, code: GatewayErrorCode, message: str) -> CallResult:

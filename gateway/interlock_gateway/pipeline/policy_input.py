@@ -1,9 +1,9 @@
 """The document that policy sees (policy.md, Input): encoded parts, put together around the input's own bytes."""
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from interlock_gateway.core.call import CallKind
 from interlock_gateway.core.document import Document
@@ -17,9 +17,8 @@ _NO_FACTS_JSON = _json(NO_FACTS)
 _ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True)
-class CallFacts:
-    """What policy sees of one call. `checkpoint` is JSON text."""
+class CallFacts(NamedTuple):
+    """What policy sees of one call. `checkpoint` is JSON text. A tuple, because one is made for each call."""
 
     call_id: str
     kind: CallKind

@@ -91,7 +91,7 @@ class Steps:
             )
             return
         decided = await decide(engine, run.decision_id, lambda: self._input(run))
-        run.decision = replace(decided, call_digest=run.digest)
+        run.decision = decided.bound_to(run.digest)
         run.decide_s = clock.monotonic() - began
 
     def _input(self, run: CallRun) -> bytes:

@@ -234,7 +234,7 @@ def content_from_wire(content: content_pb2.Content) -> Content:
 
 def outcome_from_wire(result: provider_pb2.ToolResult, provider: str) -> ToolOutcome:
     """A provider's result. Plain `output` comes before the content parts."""
-    parts = tuple(content_from_wire(part) for part in result.content)
+    parts = tuple(map(content_from_wire, result.content)) if result.content else ()
     pending = result.pending_action if result.HasField("pending_action") else None
     return ToolOutcome(
         content=(Text(result.output), *parts) if result.output else parts,
@@ -245,9 +245,9 @@ def outcome_from_wire(result: provider_pb2.ToolResult, provider: str) -> ToolOut
         undo=undo_from_wire(result.undo) if result.HasField("undo") else None,
         pending=_pushed(pending) if pending is not None else None,
         standing=_standing(result.standing_handler, provider) if result.HasField("standing_handler") else None,
-        details=json_object(result.details, "details"),
+        details=json_object(result.details, "details") if result.details else None,
         state_changed=result.state_changed,
-        taint=tuple(result.taint),
+        taint=tuple(result.taint) if result.taint else (),
     )
 
 

@@ -10,6 +10,7 @@ from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Artifact, Audio, Content, Image, Resource, Text
 from interlock_gateway.core.decision import Obligations
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
+from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import ToolOutcome
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.results.cleaning import LARGE_BYTES, Cleaned, clean, is_heavy
@@ -69,7 +70,11 @@ class ResultProcessor:
         text_limit = self._text_limit(limits, obligations)
         if not obligations.redact and self._is_plain(outcome, text_limit):
             return CallResult(
-                call_id="", status=CallStatus.COMPLETED, content=outcome.content, is_error=outcome.is_error
+                call_id="",
+                status=CallStatus.COMPLETED,
+                content=outcome.content,
+                is_error=outcome.is_error,
+                undo=outcome.undo,
             )
         if is_heavy(outcome):
             cleaned = await asyncio.to_thread(clean, outcome, self._redactor, obligations.redact)
@@ -90,7 +95,7 @@ class ResultProcessor:
 
     def _is_plain(self, outcome: ToolOutcome, limit: TextLimit) -> bool:
         """Whether the result is a short, clean text and nothing else, as most are: then it is the answer as it is."""
-        if outcome.has_data or outcome.details or outcome.undo is not None or len(outcome.content) != 1:
+        if outcome.has_data or outcome.details or len(outcome.content) != 1 or _speaks(outcome.undo):
             return False
         part = outcome.content[0]
         if not isinstance(part, Text) or part.annotations or part.meta or len(part.text) > limit.max_bytes:
@@ -111,6 +116,11 @@ class ResultProcessor:
         if obligations.max_result_bytes is None:
             return self._part_bytes
         return min(self._part_bytes, max(0, obligations.max_result_bytes))
+
+
+def _speaks(undo: UndoInfo | None) -> bool:
+    """Whether there is any text in how an operation would be undone."""
+    return undo is not None and bool(undo.tool or undo.input or undo.description or undo.manual_guide)
 
 
 @dataclass(slots=True)

@@ -46,8 +46,10 @@ class SessionBook:
 
         Raises `RequestError`: the id is malformed, the session is another principal's, or it is closed.
         """
-        live = await self._find_or_open(Session(session_id, principal.id, self._clock.now(), roots=self._roots))
-        return _checked(await self._current(live), principal, must_be_open=True)
+        live = self._live.get(session_id)
+        if live is None:
+            live = await self._find_or_open(Session(session_id, principal.id, self._clock.now(), roots=self._roots))
+        return _checked(await self._current(live) if live.stale else live, principal, must_be_open=True)
 
     async def owned(self, principal: Principal, session_id: str) -> LiveSession:
         """An existing session of `principal`, open or closed. Raises `RequestError`."""

@@ -255,6 +255,11 @@ def call_result(result: CallResult) -> call_pb2.CallResult:
         message.data = json_bytes(result.data)
     if result.details:
         message.details = json_bytes(dict(result.details))
+    _fill_what_else_there_is(message, result)
+    return message
+
+
+def _fill_what_else_there_is(message: call_pb2.CallResult, result: CallResult) -> None:
     if result.artifact is not None:
         message.artifact.CopyFrom(artifact(result.artifact))
     if result.undo is not None:
@@ -267,7 +272,6 @@ def call_result(result: CallResult) -> call_pb2.CallResult:
         message.checkpoint.CopyFrom(checkpoint_ref(result.checkpoint))
     if result.reflection is not None:
         message.reflection.CopyFrom(reflection_form(result.reflection))
-    return message
 
 
 def call_record(known: KnownCall) -> call_pb2.CallRecord:
