@@ -6,8 +6,11 @@ from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
 from interlock_gateway.core.outcome import Resolution, StandingHandler
 from interlock_gateway.pipeline.dispatch import Dispatcher
+from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.run import CallRun
+
+NO_PREVIEW = "policy asks for a preview of what a standing handler would do, and there is none; nothing was applied"
 
 
 class StandingApply:
@@ -20,7 +23,11 @@ class StandingApply:
         self._details = details
 
     async def enforced(self, run: CallRun) -> CallResult:
-        """Ask the handler."""
+        """Ask the handler; what would come of that cannot be previewed, so policy that asks for it is not passed by."""
+        decided = run.decided
+        if path_for(decided) is Path.PREVIEW:
+            revision, profile = decided.policy_revision, decided.profile
+            return run.refused("preview_at_apply", NO_PREVIEW, revision=revision, profile=profile)
         provider = self._parts.providers.get(self._handler.provider)
         if provider is None:
             text = f"provider {self._handler.provider} is not registered any more"
