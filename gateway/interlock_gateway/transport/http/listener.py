@@ -9,16 +9,45 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from interlock_gateway.config_loader.addresses import TcpAddress, parse_address
 from interlock_gateway.errors import ConfigError
 
 MOST_AT_ONCE = 100
 KEEP_ALIVE_S = 5
+HEAD_S = 10.0
+"""How long a connection may go without a request: uvicorn itself waits for ever for the rest of a head."""
 LAST_WORDS_S = 2
 _BACKLOG = 128
 # It would write down addresses, which hold tokens, to whoever listens to every logger.
 logging.getLogger("uvicorn.access").disabled = True
+
+
+class _Impatient(H11Protocol):
+    """Closes connections on which nothing is asked, so that a hundred that say nothing keep nobody out."""
+
+    _answered: object = None
+    _clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._clock = self.loop.call_later(HEAD_S, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        if self._clock is not None:
+            self._clock.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        under_way = self.cycle is not None and not self.cycle.response_complete
+        if not under_way and self.cycle is self._answered:
+            self.transport.abort()
+            return
+        self._answered = None if under_way else self.cycle
+        self._clock = self.loop.call_later(HEAD_S, self._look)
 
 
 class _Server(uvicorn.Server):
@@ -52,7 +81,7 @@ async def serving(app: ASGIApp, listening: socket.socket) -> AsyncIterator[None]
         uvicorn.Config(
             app,
             loop="none",
-            http="h11",
+            http=_Impatient,
             ws="none",
             lifespan="off",
             interface="asgi3",
