@@ -54,13 +54,16 @@ def _opened(safe: Checkpoint, links: Sequence[SentLink]) -> JsonObject:
     reasons = "\n".join(reason.message or reason.code for reason in (safe.decision.reasons if safe.decision else ()))
     about = [f"Tool: {safe.tool}", f"Asked by: {safe.requester}", f"Session: {safe.session_id}"]
     if safe.intent:
-        about.append(f"Intent, in the agent's words: {safe.intent}")
-    call = safe.rendered_call or safe.shown_input.decode()
+        # On one line: others would look like ours.
+        about.append(f"Intent, in the agent's words: {' '.join(safe.intent.split())}")
     blocks: list[JsonValue] = [
         {"type": "header", "text": _plain(f"{safe.tool} waits for you", _LONGEST_HEADER)},
         {"type": "section", "text": _plain("\n".join(about))},
-        _preformatted(call),
     ]
+    if safe.rendered_call:
+        blocks.append(_preformatted(safe.rendered_call))
+    # The rendering is the provider's and may leave things out; the input is what is approved.
+    blocks.append(_preformatted(safe.shown_input.decode()))
     if reasons:
         blocks.append({"type": "section", "text": _plain(f"Why a person is asked:\n{reasons}")})
     if safe.preview is not None and safe.preview.preview:
