@@ -50,7 +50,9 @@ _CLOSE = Statement(
     .where(sessions.c.session_id == bindparam("id"), sessions.c.closed_at.is_(None))
     .values(closed_at=bindparam("now"))
 )
-_IN_ORDER = select(*_COLUMNS).order_by(sessions.c.opened_at.desc(), sessions.c.session_id.desc()).limit(bindparam("limit"))
+_IN_ORDER = (
+    select(*_COLUMNS).order_by(sessions.c.opened_at.desc(), sessions.c.session_id.desc()).limit(bindparam("limit"))
+)
 _FIRST = Statement(_IN_ORDER)
 _BEHIND = Statement(
     _IN_ORDER.where(

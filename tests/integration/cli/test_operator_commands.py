@@ -55,7 +55,7 @@ def test_confirming_shows_what_is_declared_and_needs_a_yes(at: Place) -> None:
     assert "nothing was changed" in refused.stderr
     agreed = at.run("tools", "confirm", "toolbox", typed="y\n")
     assert agreed.exit_code == 0
-    assert "confirmed 9 tools of toolbox" in agreed.stdout
+    assert "confirmed 10 tools of toolbox" in agreed.stdout
     assert at.run("tools", "confirm", "nobody", "--yes").exit_code == 1
 
 

@@ -104,7 +104,7 @@ def test_check_knows_that_a_gateway_is_running_and_what_its_provider_offers(at: 
     checks = at.json("check", "--config", str(at.directory / "interlock.yaml"))["checks"]
     details = {check["what"]: check["detail"] for check in checks}
     assert details["state"].endswith("a gateway is running on it")
-    assert "9 tools" in details["provider toolbox"]
+    assert "10 tools" in details["provider toolbox"]
 
 
 @pytest.mark.req("AUTH-1")

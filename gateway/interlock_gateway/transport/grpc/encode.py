@@ -1,7 +1,6 @@
 """From our own types to the protos: everything the gateway says."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -17,7 +16,6 @@ from interlock.v1 import (
     principal_pb2,
     progress_pb2,
     session_pb2,
-    tool_pb2,
     undo_pb2,
 )
 
@@ -37,10 +35,9 @@ from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import OutputEvent, Preview, ProgressEvent, WaitingEvent
 from interlock_gateway.core.pending import PendingAction, PendingOrigin, PendingState
 from interlock_gateway.core.session import Principal
-from interlock_gateway.core.tool import Classification, Effect, PinState, ToolDefinition, TruncationStrategy, UndoMethod
+from interlock_gateway.core.tool import Classification, Effect
 from interlock_gateway.pipeline.call_records import KnownCall
 from interlock_gateway.providers.wire import labels_to_wire
-from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.live import LiveSession
 
 # The generated stubs type enum fields by class and `Value` by int, so these are `Any` by necessity.
@@ -53,16 +50,6 @@ VERDICT: dict[Verdict, Any] = {verdict: decision_pb2.Verdict.Value(f"VERDICT_{ve
 EFFECT: dict[Effect, Any] = {effect: decision_pb2.Effect.Value(f"EFFECT_{effect.name}") for effect in Effect}
 PENDING_STATE: dict[PendingState, Any] = {
     state: pending_pb2.PendingState.Value(f"PENDING_STATE_{state.name}") for state in PendingState
-}
-PIN_STATE: dict[PinState, Any] = {state: tool_pb2.PinState.Value(f"PIN_STATE_{state.name}") for state in PinState}
-STRATEGY: dict[TruncationStrategy, Any] = {
-    strategy: tool_pb2.TruncationStrategy.Value(f"TRUNCATION_STRATEGY_{strategy.name}")
-    for strategy in TruncationStrategy
-}
-UNDO_METHOD = {
-    UndoMethod.NONE: undo_pb2.UNDO_METHOD_UNSPECIFIED,
-    UndoMethod.TOOL: undo_pb2.UNDO_METHOD_TOOL,
-    UndoMethod.MANUAL: undo_pb2.UNDO_METHOD_MANUAL,
 }
 
 
@@ -349,63 +336,3 @@ def session(live: LiveSession, owner: principal_pb2.Principal, deferred_threshol
         always_loaded_tools=record.always_loaded,
         deferred_threshold=deferred_threshold,
     )
-
-
-def pin_state(tool: RegisteredTool) -> Any:
-    """Where a tool stands to its pin; one that always agrees, because its pin follows it, says so."""
-    agreed = tool.pin_state is PinState.PINNED
-    return tool_pb2.PIN_STATE_FOLLOWED if agreed and tool.followed else PIN_STATE[tool.pin_state]
-
-
-def tool_definition(tool: ToolDefinition, description: str | None = None) -> tool_pb2.ToolDefinition:
-    """A tool's definition, with the description a model reads when one is given."""
-    message = tool_pb2.ToolDefinition(
-        name=tool.name,
-        aliases=tool.aliases,
-        title=tool.title,
-        description=tool.description if description is None else description,
-        input_schema=json_bytes(dict(tool.input_schema)),
-        output_schema=json_bytes(dict(tool.output_schema)) if tool.output_schema is not None else b"",
-        timeout=duration(tool.timeout_s) if tool.timeout_s else None,
-        prompt_snippet=tool.prompt_snippet,
-        prompt_guidelines=tool.prompt_guidelines,
-    )
-    limits = tool.result_limits
-    message.result_limits.max_bytes = limits.max_bytes
-    message.result_limits.max_lines = limits.max_lines
-    message.result_limits.strategy = STRATEGY[limits.strategy]
-    if tool.metadata is not None:
-        _fill_metadata(message.metadata, tool)
-    if tool.capability is not None:
-        _fill_capability(message.capability, tool)
-    return message
-
-
-_FLAGS: Iterable[str] = (
-    "concurrency_safe",
-    "read_only",
-    "destructive",
-    "open_world",
-    "permission_class",
-    "audit_operation",
-    "requires_checkpoint",
-    "requires_reverse_thinking",
-    "search_hint",
-)
-
-
-def _fill_metadata(message: tool_pb2.ToolMetadata, tool: ToolDefinition) -> None:
-    for name in _FLAGS:
-        setattr(message, name, getattr(tool.metadata, name))
-    message.knows_workdir = tool.knows_workdir
-
-
-def _fill_capability(message: tool_pb2.ToolCapability, tool: ToolDefinition) -> None:
-    capability = tool.capability
-    assert capability is not None
-    message.dry_run = capability.dry_run
-    message.reversible = capability.reversible
-    message.undo_method = UNDO_METHOD[capability.undo_method]
-    message.undo_tool = capability.undo_tool
-    message.min_confidence = capability.min_confidence
-    message.affected_resources.extend(capability.affected_resources)

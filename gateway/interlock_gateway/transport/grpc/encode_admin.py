@@ -15,7 +15,8 @@ from interlock_gateway.providers.directory import Connection
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.registry.pins import Pin
 from interlock_gateway.registry.registered import RegisteredTool
-from interlock_gateway.transport.grpc.encode import classification, json_bytes, pin_state, timestamp, tool_definition
+from interlock_gateway.transport.grpc.encode import classification, json_bytes, timestamp
+from interlock_gateway.transport.grpc.encode_tool import pin_state, tool_definition
 
 
 def policy_reload(outcome: Reload) -> policy_pb2.PolicyReload:

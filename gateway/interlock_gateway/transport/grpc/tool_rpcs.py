@@ -8,7 +8,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.registry.catalog import Listed, catalog, listed
 from interlock_gateway.registry.search import Hit
 from interlock_gateway.sessions.discovery import Discovery
-from interlock_gateway.transport.grpc import encode
+from interlock_gateway.transport.grpc import encode, encode_tool
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
 
 
@@ -73,9 +73,9 @@ class ToolRpcs:
 
 def _listed(item: Listed) -> tool_pb2.ListedTool:
     return tool_pb2.ListedTool(
-        definition=encode.tool_definition(item.tool.shown, item.description),
+        definition=encode_tool.tool_definition(item.tool.shown, item.description),
         classification=encode.classification(item.tool.classification),
         safety_hints=item.hints,
-        pin_state=encode.pin_state(item.tool),
+        pin_state=encode_tool.pin_state(item.tool),
         provider=item.tool.provider,
     )
