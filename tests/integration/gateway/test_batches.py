@@ -254,7 +254,7 @@ async def test_a_batch_that_is_asked_again_runs_nothing_again(at: Bench) -> None
     first, second = await session.batch(calls), await session.batch(calls)
     assert texts(first) == texts(second) == ["was first", "was 0", "was 1"]
     assert at.ledger.names() == ["set_value"] * 3
-    changed = [Call(tool="set_value", input={"value": "other"}, call_id="c0"), ("echo", {"text": "x"})]
+    changed = [Call(tool="set_value", input={"value": "other"}, call_id="c0"), Call(tool="echo", input={"text": "x"})]
     refused, went_on = await session.batch(changed)
     assert isinstance(refused, RequestError)
     assert refused.reason == "CALL_ID_REUSED"
