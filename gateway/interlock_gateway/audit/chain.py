@@ -12,6 +12,7 @@ from interlock_gateway.audit.checkpoint import CheckpointFile
 from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import SigningKey
 from interlock_gateway.audit.line import Head, build
+from interlock_gateway.audit.pauses import Pauses
 from interlock_gateway.audit.recovery import Recovery, recover
 from interlock_gateway.audit.segments import SegmentFile, segment_name
 from interlock_gateway.core.clock import Clock
@@ -59,8 +60,10 @@ class Chain:
         except OSError as error:
             raise AuditDamagedError(f"the audit log cannot be opened: {error.strerror}") from error
 
-    def append(self, records: Sequence[bytes]) -> None:
+    def append(self, records: Sequence[bytes], pauses: Pauses | None = None) -> None:
         """Write the records, each given as JSON members without braces, and wait until they are on disk.
+
+        With `pauses`, there is one behind each that is signed.
 
         On `OSError` none of them is in the log.
         """
@@ -72,6 +75,8 @@ class Chain:
         for members in records:
             line, head = build(head, members, self._key)
             lines.append(line)
+            if pauses is not None:
+                pauses.pause()
         file.append(b"".join(lines))
         self.head = head
 

@@ -18,6 +18,7 @@ from interlock_gateway.audit.chain import Chain
 from interlock_gateway.audit.keys import SigningKey
 from interlock_gateway.audit.line import Head
 from interlock_gateway.audit.masking import AuditRecord, SecretFinder, UnwritableRecordError, encode_members
+from interlock_gateway.audit.pauses import Pauses
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import AuditUnavailableError
 from interlock_gateway.patience import NAP_S, Patience
@@ -212,11 +213,13 @@ class AuditLog:
         for _ in range(STEPS):
             if self._urgent.wait(self._limits.group_s / STEPS):
                 return
+            pauses = Pauses(STEPS * (len(self._queue) - self._encoded_ahead))
             for place in range(self._encoded_ahead, len(self._queue)):
                 record, future = self._queue[place]
                 with suppress(Exception):  # what cannot be encoded is told when its turn comes
                     self._queue[place] = self._members(record), future
                 self._encoded_ahead = place + 1
+                pauses.pause()
 
     def _take(self) -> list[_Entry]:
         self._encoded_ahead = 0
@@ -245,7 +248,8 @@ class AuditLog:
             records.insert(0, self._chain.note("outage", lasted_ms=lasted, refused=self.stats.refused))
         try:
             if records:
-                self._chain.append(records)
+                is_awaited = any(future is not None for _, future in group)
+                self._chain.append(records, None if is_awaited or self._closing else Pauses(len(records)))
         except OSError as error:
             return error.strerror or "I/O error"
         self._failed_since = None
