@@ -9,7 +9,23 @@ import logging
 from collections.abc import Mapping
 from typing import cast
 
-from ngh2 import Configuration, Connection, ConnectionClosed, Event, NGH2Error, Role, Setting, SettingsReceived
+from ngh2 import (
+    Configuration,
+    Connection,
+    ConnectionClosed,
+    DataReceived,
+    Event,
+    NGH2Error,
+    PingReceived,
+    RequestReceived,
+    ResponseReceived,
+    Role,
+    Setting,
+    SettingsReceived,
+    StreamClosed,
+    TrailersReceived,
+    WindowUpdated,
+)
 
 FRAME_BYTES = 128 * 1024
 STREAM_WINDOW = 1024 * 1024
@@ -18,6 +34,13 @@ LINK_WINDOW = 4 * 1024 * 1024
 WRITE_BYTES = 256 * 1024
 QUEUED_BYTES = 256 * 1024
 """What one stream may have queued before whoever fills it waits."""
+LITTLE_BYTES = 16 * 1024
+ACKNOWLEDGE_S = 0.02
+"""How long what is owed for a little that came, such as the answer to a ping, waits for company.
+
+Clients and tools in some languages ping with every call, to measure the way; a write of its own for each answer would
+wake them once more each time.
+"""
 FIRST_WORDS_S = 10.0
 """How long a peer may take until it has spoken HTTP/2."""
 QUIET_S = 60.0
@@ -28,6 +51,9 @@ _SETTINGS = {
     Setting.NO_RFC7540_PRIORITIES: 1,
 }
 _LIMITS = Configuration(max_inbound_header_list_size=32 * 1024, max_inbound_header_count=128)
+_OF_CALLS = frozenset(
+    (RequestReceived, ResponseReceived, DataReceived, TrailersReceived, StreamClosed, PingReceived, WindowUpdated)
+)
 _log = logging.getLogger(__name__)
 
 
@@ -42,10 +68,11 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._full = False
         self._leaving = False
+        self._owing: asyncio.TimerHandle | None = None
         self._heard = True
         self._asked = False
         self._clock: asyncio.TimerHandle | None = None
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
 
     @property
     def open(self) -> bool:
@@ -77,8 +104,10 @@ class Link(asyncio.Protocol):
             _log.info("a connection broke the rules of HTTP/2", extra={"problem": str(error)})
             self.abort()
             return
-        self._handle()
-        self.flush()
+        if self._handle() and len(data) <= LITTLE_BYTES and not self.http2.queued_body_size():
+            self._flush_sometime()
+        else:
+            self.flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell whoever is waiting."""
@@ -86,6 +115,8 @@ class Link(asyncio.Protocol):
         self._transport = None
         if self._clock is not None:
             self._clock.cancel()
+        if self._owing is not None:
+            self._owing.cancel()
         self._wake()
         self.on_lost()
 
@@ -108,6 +139,15 @@ class Link(asyncio.Protocol):
             self._leaving = True
             self._loop.call_soon(self.flush)
 
+    def _flush_sometime(self) -> None:
+        """Send what is queued with whatever is sent next, or in a moment."""
+        if self._owing is None and not self._leaving:
+            self._owing = self._loop.call_later(ACKNOWLEDGE_S, self._flush_owed)
+
+    def _flush_owed(self) -> None:
+        self._owing = None
+        self.flush()
+
     def flush(self) -> None:
         """Send what is queued and may be sent."""
         self._leaving = False
@@ -123,9 +163,9 @@ class Link(asyncio.Protocol):
 
     async def room(self, stream_id: int) -> None:
         """Return when the stream may be given more to send, or the connection is gone."""
-        while self.open and (self._full or self.http2.queued_body_size(stream_id) > QUEUED_BYTES):
+        while self._is_crowded(stream_id):
             waiter = self._loop.create_future()
-            self._waiters.append(waiter)
+            self._waiters.append((stream_id, waiter))
             await waiter
 
     def close(self) -> None:
@@ -138,20 +178,33 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _handle(self) -> None:
+    def _handle(self) -> bool:
+        """Act on what has happened; whether it was nothing but calls and what surrounds them."""
+        of_calls = True
         for event in self.http2.events():
             kind = type(event)
+            if kind not in _OF_CALLS:
+                of_calls = False
             if kind is ConnectionClosed:
                 self.close()
             elif kind is SettingsReceived and not self.spoke:
                 self.spoke = True
             self.on_event(event)
+        return of_calls
+
+    def _is_crowded(self, stream_id: int) -> bool:
+        return self.open and (self._full or self.http2.queued_body_size(stream_id) > QUEUED_BYTES)
 
     def _wake(self) -> None:
+        """Wake whoever may go on, and nobody else: a peer makes us look for the price of a ping."""
         if self._waiters:
             waiters, self._waiters = self._waiters, []
-            for waiter in waiters:
-                if not waiter.done():
+            for stream_id, waiter in waiters:
+                if waiter.done():
+                    continue
+                if self._is_crowded(stream_id):
+                    self._waiters.append((stream_id, waiter))
+                else:
                     waiter.set_result(None)
 
     def _look(self) -> None:
