@@ -12,7 +12,7 @@ import random
 import shutil
 import sys
 import time
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import PIPE, STDOUT, Process
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
@@ -49,6 +49,7 @@ def silent(_what: str) -> bool:
 class Tally:
     """What was done and found. `reached` counts the kills at each failpoint; `faults` names cycle and failpoint."""
 
+    tell: Progress = silent
     kills: int = 0
     missed: Counter[str] = field(default_factory=Counter)
     reached: Counter[str] = field(default_factory=Counter)
@@ -62,10 +63,12 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
     def take(self, cycle: str, findings: list[Finding]) -> None:
-        """Keep what was found. How long a start takes is the machine's affair too, so it stands for itself."""
+        """Keep and tell what was found. How long a start takes is the machine's affair too, so it stands for itself."""
         self.slow_starts += sum(finding.fault is Fault.SLOW for finding in findings)
         serious = [finding for finding in findings if finding.fault is not Fault.SLOW]
-        self.faults += [f"{cycle}: {finding.fault.value}: {finding.what}" for finding in serious]
+        for finding in serious:
+            self.faults.append(f"{cycle}: {finding.fault.value}: {finding.what}")
+            self.tell(self.faults[-1])
 
 
 @dataclass
@@ -104,6 +107,15 @@ class World:
         state = self.directory / "state"
         report = verify(state / "audit", (state / "audit-key.pem.pub").read_bytes())
         return "" if report.ok else f"{report.place}: {report.problem}"
+
+    async def verified_by_command(self) -> str:
+        """What `interlock audit verify` itself says when it finds something; empty when all is well."""
+        state = self.directory / "state"
+        places = ("--dir", str(state / "audit"), "--public-key", str(state / "audit-key.pem.pub"))
+        command = (*GatewayProcess.launcher, "audit", "verify", *places)
+        ended = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=PIPE, stderr=STDOUT)
+        said, _ = await ended.communicate()
+        return said.decode() if ended.returncode else ""
 
 
 @asynccontextmanager
@@ -153,6 +165,8 @@ async def crash_cycles(
                 await following.load(gateway)
                 progress(name)
         cycle = following
+    if problem := await world.verified_by_command():
+        tally.faults.append(f"interlock audit verify: {problem}")
 
 
 class Cycle:
@@ -281,7 +295,7 @@ async def crashes_hold(
     progress: Progress = silent,
 ) -> Tally:
     """Kill `kills` times at most, going round the failpoints in a random order; `database` gives each world's URL."""
-    tally, rng = Tally(), random.Random(seed)
+    tally, rng = Tally(progress), random.Random(seed)
     rounds = (rng.sample(list(FAILPOINTS), len(FAILPOINTS)) for _ in range(kills // len(FAILPOINTS) + 1))
     names = [name for names in rounds for name in names][:kills]
     for number in range(0, kills, _KILLS_OF_A_WORLD):

@@ -118,8 +118,6 @@ def _crashes(*, on_server: bool) -> Run:
                 return postgres.database() if postgres is not None else nullcontext("")
 
             tally = await crashes_hold(directory, kills=count, seed=seed, database=database, progress=progress)
-        for fault in tally.faults:
-            progress(fault)
         middle = statistics.median(tally.starts_s)
         return Came(
             tally.kills,
@@ -137,8 +135,6 @@ async def _previews(count: int, seed: int, progress: Progress) -> Came:
     with _directory() as directory:
         async with preview_rig(directory) as rig:
             tally = await previews_hold(rig, interleavings=count, seed=seed, progress=progress)
-    for fault in tally.faults:
-        progress(fault)
     notes = f"{tally.applied:,} applied, {tally.refusals.total():,} stale and refused, {tally.at_once:,} at once"
     return Came(tally.interleavings, len(tally.faults), notes)
 

@@ -65,6 +65,7 @@ async def previews_hold(
             await one.run()
         except AssertionError as error:
             tally.faults.append(f"seed {seed}, interleaving {number} ({', '.join(one.happened)}): {error}")
+            progress(tally.faults[-1])
         tally.interleavings += 1
         if number % 1000 == 999 and not progress(f"{number + 1} interleavings, {len(tally.faults)} faults"):
             break
