@@ -38,7 +38,7 @@ from interlock_gateway.operate.confirm import consented
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts, PipelineSettings
-from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.pipeline.ports import StateError, Waiters
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
@@ -285,6 +285,7 @@ def _settings(config: Config, replica: str) -> PipelineSettings:
         confidence_field=config.confidence_field,
         max_calls_in_flight=limits.max_calls_in_flight,
         max_waiting_calls=limits.max_waiting_calls,
+        open_checkpoints=Waiters(limits.max_open_checkpoints_per_session, limits.max_open_checkpoints),
         checkpoint_expires_s=config.approvals.default_expires_s,
         checkpoint_quorum=config.approvals.default_quorum,
         max_batch_parallel=limits.max_batch_parallel,

@@ -92,6 +92,10 @@ class LimitsConfig(Section):
     """Calls in the pipeline at once; more are refused with RESOURCE_EXHAUSTED."""
     max_waiting_calls: Annotated[int, Field(ge=1)] = 1000
     """Calls held open at once while people decide; more are refused with RESOURCE_EXHAUSTED."""
+    max_open_checkpoints: Annotated[int, Field(ge=1)] = 10_000
+    """Calls that wait for people, held open or detached, of all sessions of the database; more are refused."""
+    max_open_checkpoints_per_session: Annotated[int, Field(ge=1)] = 200
+    """Calls of one session that wait for people, held open or detached; more are refused with RESOURCE_EXHAUSTED."""
     max_batch_parallel: Annotated[int, Field(ge=1, le=100)] = 32
     """Concurrency-safe calls of one batch side by side, whatever its client asks for."""
 

@@ -14,11 +14,11 @@ from interlock_gateway.core.checkpoint import (
 from interlock_gateway.core.decision import Decision, GatewayErrorCode, Obligations, Reason
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
 from interlock_gateway.core.outcome import Preview
-from interlock_gateway.errors import ProviderDownError, ProviderError
+from interlock_gateway.errors import ProviderDownError, ProviderError, RequestError, RequestFault
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, AWAITING, Dispatcher, stored_answer
 from interlock_gateway.pipeline.enforce import NO_HANDLER
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.ports import CallRecord, SessionEndedError, StateError, TooManyWaitingError
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.providers.port import Provider
@@ -47,6 +47,7 @@ class Asking:
     async def ask(self, run: CallRun, *, instead_of: str = "", editor: CheckpointAnswer | None = None) -> CallResult:
         """Hold the call for a person, or deny it when there is nobody to ask (CHK-2).
 
+        Raises `RequestError` when too many calls wait already, and when the session was closed meanwhile.
         `run` has been made ready to be sent. The checkpoint `instead_of`, whose approval is void, ends with it. With
         `editor`, the answer that made this call, its person has approved already; nobody else may be needed.
         """
@@ -54,6 +55,10 @@ class Asking:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
         try:
             return await self._asked(run, instead_of, editor)
+        except TooManyWaitingError as error:
+            raise RequestError(RequestFault.OVERLOADED, str(error)) from None
+        except SessionEndedError as error:
+            raise RequestError(RequestFault.SESSION_CLOSED, str(error)) from None
         except StateError:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
 
@@ -71,7 +76,9 @@ class Asking:
             checkpoint = replace(checkpoint, state=state, answers=(approval,))
         if run.before_waiting is not None:
             await run.before_waiting()
-        opened = await self._parts.store.checkpoints.open_checkpoint(checkpoint, _record(run), instead_of=instead_of)
+        opened = await self._parts.store.checkpoints.open_checkpoint(
+            checkpoint, _record(run), instead_of=instead_of, room=self._parts.settings.open_checkpoints
+        )
         if opened.existing is not None:
             return await self.known(run, opened.existing)
         run.checkpoint = checkpoint

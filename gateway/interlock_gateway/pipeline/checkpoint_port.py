@@ -4,20 +4,23 @@ from typing import Protocol
 
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState
 from interlock_gateway.core.operation import Operation
-from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, OpenedCheckpoint
+from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, OpenedCheckpoint, Waiters
 
 
 class CheckpointStore(Protocol):
     """Checkpoints (CHK-9): each is decided once, whichever replica is asked. Every change is announced after commit."""
 
     async def open_checkpoint(
-        self, checkpoint: Checkpoint, record: CallRecord, *, instead_of: str = ""
+        self, checkpoint: Checkpoint, record: CallRecord, *, instead_of: str = "", room: Waiters | None = None
     ) -> OpenedCheckpoint:
         """Keep the checkpoint and its call's record, which is `awaiting_checkpoint`; both or neither.
 
         A record that is `awaiting_checkpoint` already gets a further checkpoint only when its last one was ended by the
         edit from which this one comes, or is `instead_of` (a changed policy), which is closed with it; any other record
         with that id is `existing`.
+
+        Raises `TooManyWaitingError` when a call would begin to wait beyond `room`, and `SessionEndedError` when it
+        would in a closed session; the undo of an operation may.
         """
         ...
 

@@ -63,6 +63,16 @@ class HeldCalls:
         if len(self) >= self._parts.settings.max_waiting_calls:
             raise RequestError(RequestFault.OVERLOADED, "too many calls wait for people")
 
+    async def _check_room_for(self, caller: Caller, held: CallResult) -> None:
+        """Like `check_room`; whoever people were just asked for is let in, or they would be asked for nobody."""
+        try:
+            self.check_room()
+        except RequestError:
+            checkpoint = await self._parts.store.checkpoints.checkpoint_of_call(*caller.key)
+            asked = checkpoint.decision if checkpoint is not None else None
+            if asked is None or held.decision is None or asked.decision_id != held.decision.decision_id:
+                raise
+
     def wake(self) -> None:
         """Have everybody who waits look whether to go on waiting."""
         self._bells.ring_all()
@@ -75,7 +85,7 @@ class HeldCalls:
         """
         if request.checkpoint_mode is CheckpointMode.DETACH:
             return await self._settled(caller, for_people=False) or held
-        self.check_room()
+        await self._check_room_for(caller, held)
         self._holding[caller.key] += 1
         try:
             outcome = await self._settled(caller)

@@ -13,7 +13,7 @@ from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.pipeline.approvals_port import Approvers
 from interlock_gateway.pipeline.decide import PolicyEvaluator
 from interlock_gateway.pipeline.plugin_port import Hooks, Interceptors
-from interlock_gateway.pipeline.ports import StateStore
+from interlock_gateway.pipeline.ports import StateStore, Waiters
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.providers.port import Provider
@@ -119,6 +119,7 @@ class PipelineSettings:
     confidence_field: str
     max_calls_in_flight: int
     max_waiting_calls: int
+    open_checkpoints: Waiters
     checkpoint_expires_s: float
     checkpoint_quorum: int
     max_batch_parallel: int

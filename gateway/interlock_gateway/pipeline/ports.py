@@ -25,7 +25,9 @@ from interlock_gateway.pipeline.state_records import (
     StateOverloadedError,
     StateUnavailableError,
     StoredFormatError,
+    TooManyWaitingError,
     UnknownRecordError,
+    Waiters,
 )
 
 __all__ = [
@@ -50,5 +52,7 @@ __all__ = [
     "StateStore",
     "StateUnavailableError",
     "StoredFormatError",
+    "TooManyWaitingError",
     "UnknownRecordError",
+    "Waiters",
 ]

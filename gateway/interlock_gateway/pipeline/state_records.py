@@ -32,6 +32,10 @@ class StateOverloadedError(StateError):
     """More is waiting than the store takes on; nothing was done, and it may be asked again later."""
 
 
+class TooManyWaitingError(StateOverloadedError):
+    """As many calls wait for people, in the session or in all, as may; nothing was done."""
+
+
 class StateConflictError(StateError):
     """An id is taken, or what the record refers to (its session) is not there."""
 
@@ -106,3 +110,11 @@ class OpenedCheckpoint:
 
     checkpoint: Checkpoint | None = None
     existing: CallRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiters:
+    """How many calls may wait for people at once: those of one session, and all there are."""
+
+    of_session: int
+    in_all: int

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, or_, select, update
+from sqlalchemy import bindparam, func, insert, literal_column, or_, select, update
 
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState
 from interlock_gateway.state.record_codec import RecordCodec
@@ -66,6 +66,13 @@ COUNT_OPEN = Statement(
     .select_from(checkpoints)
     .where(checkpoints.c.state == CheckpointState.OPEN.value, checkpoints.c.expires_at > bindparam("now"))
 )
+_LIVE = checkpoints.c.state.in_(
+    [literal_column(f"'{state.value}'") for state in (CheckpointState.OPEN, CheckpointState.APPROVED)]
+)
+# One row when more than `fewer` calls wait; no more rows are looked at than that.
+_MORE_THAN = select(checkpoints.c.state).where(_LIVE).limit(1).offset(bindparam("fewer"))
+MORE_WAIT_IN_SESSION = Statement(_MORE_THAN.where(_IN_SESSION))
+MORE_WAIT = Statement(_MORE_THAN)
 TO_ESCALATE = Statement(
     select(*_COLUMNS)
     .where(checkpoints.c.escalates_at <= bindparam("now"))

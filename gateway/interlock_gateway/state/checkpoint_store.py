@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
-from interlock_gateway.core.call import CallState
+from interlock_gateway.core.call import CallKind, CallState
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState, answered
 from interlock_gateway.core.operation import Operation, OperationState
@@ -17,11 +17,14 @@ from interlock_gateway.pipeline.ports import (
     CallRecord,
     OpenedCheckpoint,
     StateConflictError,
+    TooManyWaitingError,
     UnknownRecordError,
+    Waiters,
 )
 from interlock_gateway.state import checkpoint_statements as sql
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.operations import write_intent
+from interlock_gateway.state.pending_store import sequence_if_open
 from interlock_gateway.state.transaction import Link, Row
 from interlock_gateway.state.waiting_calls import (
     begin_waiting,
@@ -48,20 +51,22 @@ class Checkpoints:
         self._replica_id = replica_id
 
     async def open_checkpoint(
-        self, checkpoint: Checkpoint, record: CallRecord, *, instead_of: str = ""
+        self, checkpoint: Checkpoint, record: CallRecord, *, instead_of: str = "", room: Waiters | None = None
     ) -> OpenedCheckpoint:
         """Keep the checkpoint and its call's record, which is `awaiting_checkpoint`; both or neither.
 
         A record that is `awaiting_checkpoint` already gets a further checkpoint only when its last one is `instead_of`
         (which is closed with it), or was ended by the edit from which this one comes: whatever else people said of the
         call stands. Any other record with that id is `existing`. Raises `ValueError` for a checkpoint that is closed or
-        a record in another state.
+        a record in another state, `TooManyWaitingError` when a call would begin to wait beyond `room`, and
+        `SessionEndedError` when it would in a closed session; the undo of an operation may.
         """
         if record.state is not CallState.AWAITING_CHECKPOINT or checkpoint.state not in _LIVE:
             raise ValueError("a call waits for a checkpoint that is open, or was approved with an edit")
         if (record.session_id, record.call_id) != (checkpoint.session_id, checkpoint.call_id):
             raise ValueError("a checkpoint and its record are of one call")
-        return await self._writer.submit(partial(_open, checkpoint=checkpoint, record=record, instead_of=instead_of))
+        work = partial(_open, checkpoint=checkpoint, record=record, instead_of=instead_of, room=room)
+        return await self._writer.submit(work)
 
     async def get_checkpoint(self, checkpoint_id: str) -> Checkpoint | None:
         """The checkpoint."""
@@ -182,9 +187,15 @@ class Checkpoints:
 _Changed = Callable[[Checkpoint], Checkpoint | None]
 
 
-def _open(link: Link, checkpoint: Checkpoint, record: CallRecord, instead_of: str) -> OpenedCheckpoint:
+def _open(
+    link: Link, checkpoint: Checkpoint, record: CallRecord, instead_of: str, room: Waiters | None
+) -> OpenedCheckpoint:
     ordinal = 1
-    if not keep_waiting(link, record):
+    if keep_waiting(link, record):
+        if checkpoint.kind is not CallKind.UNDO:
+            sequence_if_open(link, checkpoint.session_id)
+        _check_room(link, checkpoint.session_id, room)
+    else:
         # Held, so that of several who ask again one does.
         if not hold_waiting(link, record, checkpoint.created_at):
             return OpenedCheckpoint(existing=_existing_call(link, record))
@@ -198,6 +209,15 @@ def _open(link: Link, checkpoint: Checkpoint, record: CallRecord, instead_of: st
     link.change(sql.INSERT, **sql.values_of(checkpoint, ordinal))
     _tell(link, checkpoint)
     return OpenedCheckpoint(checkpoint=checkpoint)
+
+
+def _check_room(link: Link, session_id: str, room: Waiters | None) -> None:
+    if room is None:
+        return
+    if link.row(sql.MORE_WAIT_IN_SESSION, session=session_id, fewer=room.of_session - 1) is not None:
+        raise TooManyWaitingError("too many calls of this session wait for people")
+    if link.row(sql.MORE_WAIT, fewer=room.in_all - 1) is not None:
+        raise TooManyWaitingError("too many calls wait for people")
 
 
 def _consume(link: Link, checkpoint_id: str, digest: str, record: CallRecord, now: float) -> bool:
