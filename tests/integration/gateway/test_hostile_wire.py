@@ -108,6 +108,21 @@ async def test_too_many_large_requests_at_once_are_refused_and_forgotten_with_th
         assert (await wire.ask(message(ECHO))).status == Status.OK
 
 
+async def test_who_does_not_read_the_answers_is_not_given_more_of_them(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2_connection, "UNREAD_BYTES", 1)
+    async with wired(at.gateway.endpoints.agents[0], {4: 0}) as wire:
+        unread = wire.begin()
+        wire.http2.send_data(unread, message(ECHO), end_stream=True)
+        wire.flush()
+        while not wire.answers[unread].fields:
+            await wire.read()
+        assert (await wire.ask(message(ECHO))).status == Status.RESOURCE_EXHAUSTED
+    assert at.ledger.names() == ["echo"]
+    await still_serves(at)
+
+
 async def test_dialogues_beyond_a_number_are_refused_until_others_end(at: Bench) -> None:
     path = b"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
     async with wired(at.gateway.endpoints.agents[0]) as first, wired(at.gateway.endpoints.agents[0]) as second:

@@ -26,6 +26,8 @@ from interlock_gateway.transport.http2.call import Call
 STREAMS = 2048
 """Calls that one connection may have under way at once; the gateway's own bound on calls in flight is lower."""
 
+UNREAD_BYTES = 64 * 1024 * 1024
+"""Answers that one connection may leave unread before its next calls are refused: they wait here, whatever deadline."""
 DIALOGUES = 32
 """Dialogues that a listener has under way at once: anybody may begin one, and each may hold a megabyte or two."""
 
@@ -162,6 +164,9 @@ class ServerConnection(Link):
             deadline_s = seconds_of(timeout) if timeout is not None else None
         except ValueError as error:
             self._refuse(stream_id, b"200", Status.INVALID_ARGUMENT, str(error))
+            return
+        if self.http2.queued_body_size() > UNREAD_BYTES:
+            self._refuse(stream_id, b"200", Status.RESOURCE_EXHAUSTED, "read the answers to the calls before this one")
             return
         if served.dialogue is not None and self._intake.dialogues >= DIALOGUES:
             self._refuse(stream_id, b"200", Status.RESOURCE_EXHAUSTED, f"{DIALOGUES} dialogues are under way already")
