@@ -27,6 +27,8 @@ from ngh2 import (
     WindowUpdated,
 )
 
+from interlock_gateway.http2.deadlines import Deadlines
+
 FRAME_BYTES = 128 * 1024
 STREAM_WINDOW = 1024 * 1024
 LINK_WINDOW = 4 * 1024 * 1024
@@ -73,6 +75,8 @@ class Link(asyncio.Protocol):
         self._asked = False
         self._clock: asyncio.TimerHandle | None = None
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self.deadlines = Deadlines(self._loop)
+        """Those of the calls on this connection."""
 
     @property
     def open(self) -> bool:
@@ -119,6 +123,7 @@ class Link(asyncio.Protocol):
             self._owing.cancel()
         self._wake()
         self.on_lost()
+        self.deadlines.close()
 
     def pause_writing(self) -> None:
         """The peer does not read: neither do we, so that it cannot ask for more than it takes."""

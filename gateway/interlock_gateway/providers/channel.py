@@ -75,11 +75,11 @@ class Channel:
             stream_id = connection.begin(fields, framed(request), exchange)
         except NGH2Error as error:
             raise StatusError(Status.UNAVAILABLE, str(error), unsent=True) from None
-        timer = asyncio.get_running_loop().call_later(timeout_s, exchange.expire)
+        connection.deadlines.watch(exchange, timeout_s)
         try:
             await exchange.ended
         finally:
-            timer.cancel()
+            connection.deadlines.forget(exchange)
             connection.let_go(stream_id)
             if self._retired:
                 self._close_when_idle()

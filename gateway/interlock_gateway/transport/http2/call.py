@@ -6,6 +6,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.http2.deadlines import Deadlines
 from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, Metadata, binary, escaped
 from interlock_gateway.http2.messages import Assembler, CompressedMessageError, LargeMessageError, MessageError, framed
 from interlock_gateway.http2.status import Status, StatusError
@@ -25,6 +26,8 @@ _LATE = RequestError(RequestFault.DEADLINE, "the deadline passed")
 
 class Wire(Protocol):
     """What a call needs of its connection. What is sent on a stream that is gone is dropped."""
+
+    deadlines: Deadlines
 
     def head(self, stream_id: int, fields: Fields, *, last: bool) -> None:
         """Send the head of the answer."""
@@ -49,7 +52,7 @@ class Call:
     """One RPC, from its head to its status. Every way out goes through `_end`."""
 
     __slots__ = (
-        "_arriving", "_assembler", "_deadline_s", "_ended", "_expiry", "_fields", "_held", "_inbox", "_loop",
+        "_arriving", "_assembler", "_deadline_s", "_ended", "_fields", "_held", "_inbox", "_loop",
         "_message", "_most", "_served", "_started", "_stream_id", "_task", "_whole", "_wire",
     )  # fmt: skip
 
@@ -72,7 +75,8 @@ class Call:
         self._ended = False
         self._whole = False
         self._arriving: asyncio.TimerHandle | None = None
-        self._expiry = self._loop.call_later(deadline_s, self._expire) if deadline_s is not None else None
+        if deadline_s is not None:
+            wire.deadlines.watch(self, deadline_s)
         if served.dialogue is not None:
             self._inbox = asyncio.Queue()
             self._task = self._loop.create_task(self._answer_many(served.dialogue(_until_none(self._inbox))))
@@ -136,14 +140,16 @@ class Call:
         if self._ended:
             return
         self._ended = True
-        for timer in (self._expiry, self._arriving):
-            if timer is not None:
-                timer.cancel()
+        if self._deadline_s is not None:
+            self._wire.deadlines.forget(self)
+        if self._arriving is not None:
+            self._arriving.cancel()
         if self._held:
             self._wire.hold(-self._held)
             self._held = 0
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
+        """The deadline has passed."""
         self.fail(_LATE)
 
     def _stall(self) -> None:
