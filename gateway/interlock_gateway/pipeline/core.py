@@ -158,7 +158,8 @@ class CallPipeline:
         return self._resolver.settling
 
     async def settle(self) -> None:
-        """Try again to write what became of pending actions while the database could not be written."""
+        """Try again to write what became of calls and pending actions while the database could not be written."""
+        await self._parts.store.calls.finish_owed()
         await self.unsettled.retry()
 
     async def evaluate(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:

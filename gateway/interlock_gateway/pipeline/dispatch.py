@@ -1,6 +1,7 @@
 """Sending a call to its provider (PIPE-7), with the journal around whatever changes something (PIPE-9, PIPE-10)."""
 
 import asyncio
+import contextlib
 import uuid
 from dataclasses import dataclass, replace
 
@@ -192,8 +193,11 @@ class _Journaled:
 
     async def _sent(self, *, recorded: bool) -> CallResult:
         if not self._parts.store.stands:
-            # Others have taken this replica for dead since, and may have called this call unknown.
-            return self._dispatcher.gateway_error(self._run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
+            # Others have taken this replica for dead since, and may have called this call unknown; then it stays that.
+            lost = self._dispatcher.gateway_error(self._run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
+            with contextlib.suppress(RequestError):
+                await self._finish(lost, CallState.FAILED, OperationState.FAILED, None)
+            return lost
         if not recorded:
             refusal = self._dispatcher.gateway_error(self._run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
             await self._finish(refusal, CallState.FAILED, OperationState.FAILED, None)
@@ -257,8 +261,8 @@ class _Journaled:
                 undid=_undid(self._run, result),
             )
         except (StateError, UnknownTransitionError):
-            # The intent stays: after a restart the call shows as unknown, which is what is known of it (PIPE-9). Or it
-            # is shown as unknown already, because other replicas took this one for dead.
+            # The outcome is written as soon as it can be. If the gateway ends before that, the call shows as unknown
+            # (PIPE-9); as it does already if other replicas took this one for dead.
             raise RequestError(
                 RequestFault.STATE_UNAVAILABLE, "the call ran, but its outcome could not be recorded"
             ) from None

@@ -94,6 +94,10 @@ class CallStore(Protocol):
         """Write how the call ended into its record and the journal, and what it undid; all or none."""
         ...
 
+    async def finish_owed(self) -> None:
+        """Try again to write how calls ended, where the database could not take it when they did."""
+        ...
+
     async def record_outcome(self, record: CallRecord) -> CallRecord:
         """Keep a call that ended without dispatch, unless its id was used before; the kept record."""
         ...

@@ -1,6 +1,7 @@
 """Call ids and their outcomes, each in one transaction with the journal (PIPE-9, PIPE-10)."""
 
 import asyncio
+import contextlib
 from functools import partial
 
 from sqlalchemy import bindparam, select, update
@@ -9,7 +10,14 @@ from interlock_gateway.core.call import CALL_MACHINE, CallResult, CallState, Cal
 from interlock_gateway.core.change import EVERYTHING, Change, Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.operation import Operation, OperationState, Undid, UndoInfo
-from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, UnknownRecordError
+from interlock_gateway.pipeline.ports import (
+    BeginOutcome,
+    CallRecord,
+    StateOverloadedError,
+    StateUnavailableError,
+    UnknownRecordError,
+)
+from interlock_gateway.state.batch import Work
 from interlock_gateway.state.changes import LocalChanges
 from interlock_gateway.state.codec import decode_result, encode_result
 from interlock_gateway.state.lane import Lane
@@ -60,6 +68,7 @@ class Calls:
         self._writer = writer
         self._replica_id = replica_id
         self._changes: LocalChanges | None = None
+        self._owed: dict[str, Work[None]] = {}
 
     def hear(self, changes: LocalChanges) -> None:
         """Others run calls too, and `changes` tells when those end."""
@@ -129,14 +138,30 @@ class Calls:
     ) -> None:
         """Write how the call ended into its record and the journal, and what it undid; all or none.
 
-        Raises `UnknownTransitionError` when it has ended already, and `UnknownRecordError`.
+        What the database cannot take now is kept for `finish_owed`. Raises `UnknownTransitionError` when it has ended
+        already, and `UnknownRecordError`.
         """
 
         def work(link: Link) -> None:
             finish_operation(link, operation_id, operation_state, now=now, undo=undo, error=error, undid=undid)
             finish_call(link, session_id, call_id, call_state, now=now, result=result)
 
-        await self._writer.submit(work)
+        try:
+            await self._writer.submit(work)
+        except (StateUnavailableError, StateOverloadedError):
+            self._owed[operation_id] = work
+            raise
+
+    async def finish_owed(self) -> None:
+        """Try again to write how calls ended; until then others wait for them, and nobody can undo them."""
+        for operation_id, work in tuple(self._owed.items()):
+            # It may have been written after all, or be called unknown by others; then that holds.
+            with contextlib.suppress(UnknownTransitionError, UnknownRecordError):
+                try:
+                    await self._writer.submit(work)
+                except (StateUnavailableError, StateOverloadedError):
+                    return
+            self._owed.pop(operation_id, None)
 
     async def record_outcome(self, record: CallRecord) -> CallRecord:
         """Keep a call that ended without dispatch, unless its id was used before; the kept record."""

@@ -3,7 +3,10 @@
 import pytest
 from gateway_bench import Bench
 from interlock import CallStatus
+from interlock_gateway.core.operation import OperationState
 from interlock_gateway.pipeline.ports import StateUnavailableError
+from interlock_gateway.state import call_store
+from interlock_gateway.state.store import SqlStateStore
 from waiting import eventually
 
 
@@ -25,3 +28,43 @@ async def test_an_apply_that_could_not_be_settled_is_settled_when_the_database_i
     await eventually(lambda: len(at.gateway.rooms.pipeline.unsettled) == 0)
     assert (await session.resolve("discard", "not any more")).text.startswith("Discarded: ")
     assert at.ledger.names() == ["replace_value"]
+
+
+@pytest.mark.req("PIPE-9", "PIPE-10", "UNDO-1")
+async def test_an_outcome_that_could_not_be_written_is_written_when_the_database_is_back(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else who asks for the call at another replica would wait for it for as long as this one lives."""
+
+    def down(*_: object, **__: object) -> None:
+        raise StateUnavailableError("gone for a moment")
+
+    session, store = at.agent.session("s"), at.gateway.rooms.store
+    with monkeypatch.context() as patched:
+        patched.setattr(call_store, "finish_operation", down)
+        told = await session.call("set_value", {"value": "b"}, call_id="c")
+        assert told.status is CallStatus.OUTCOME_UNKNOWN
+        operation = await store.journal.operation_of_call("s", "c")
+        assert operation is not None
+        assert operation.state is OperationState.INTENDED
+    await at.gateway.rooms.pipeline.settle()
+    finished = await store.journal.operation_of_call("s", "c")
+    assert finished is not None
+    assert finished.state is OperationState.DONE
+    assert (await session.call("set_value", {"value": "b"}, call_id="c")).status is CallStatus.COMPLETED
+    assert at.ledger.names() == ["set_value"]
+
+
+@pytest.mark.req("STATE-2", "PIPE-9")
+async def test_a_call_that_was_not_sent_because_the_lease_was_lost_leaves_nothing_under_way(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = at.agent.session("s")
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlStateStore, "stands", property(lambda _: False))
+        refused = await session.call("set_value", {"value": "b"}, call_id="c")
+    assert refused.status is CallStatus.DENIED
+    operation = await at.gateway.rooms.store.journal.operation_of_call("s", "c")
+    assert operation is not None
+    assert operation.state is OperationState.FAILED
+    assert at.ledger.ran == []
