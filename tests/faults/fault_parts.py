@@ -135,7 +135,8 @@ async def _previews(count: int, seed: int, progress: Progress) -> Came:
     with _directory() as directory:
         async with preview_rig(directory) as rig:
             tally = await previews_hold(rig, interleavings=count, seed=seed, progress=progress)
-    notes = f"{tally.applied:,} applied, {tally.refusals.total():,} stale and refused, {tally.at_once:,} at once"
+    notes = f"{tally.applied:,} applied, {tally.refusals.total():,} stale and refused, {tally.at_once:,} at once, "
+    notes += f"{tally.hindered} denied because the machine stalled, and asked again"
     return Came(tally.interleavings, len(tally.faults), notes)
 
 
