@@ -9,10 +9,10 @@ from preview_rig import preview_rig
 
 @pytest.mark.req("REL-5", "PREV-5", "PREV-13")
 async def test_what_is_applied_is_what_was_previewed_whatever_happens_in_between(socket_directory: Path) -> None:
-    """The short version: 150 of 10,000 interleavings."""
+    """The short version: 100 of 10,000 interleavings."""
     async with preview_rig(socket_directory) as rig:
-        tally = await previews_hold(rig, interleavings=150, seed=5)
+        tally = await previews_hold(rig, interleavings=100, seed=5)
     assert tally.faults == []
-    assert 20 < tally.held < 130
+    assert 10 < tally.held < 90
     assert len(tally.events) == 15
-    assert tally.at_once > 20
+    assert tally.at_once > 10
