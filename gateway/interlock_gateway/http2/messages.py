@@ -30,42 +30,41 @@ def framed(message: bytes) -> bytes:
 class Assembler:
     """Puts messages together from the pieces in which they arrive; holds less than one message and one piece."""
 
-    __slots__ = ("_held", "_most", "_pieces", "_wanted")
+    __slots__ = ("_most", "_unread", "_wanted")
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._pieces: list[bytes] = []
-        self._held = 0
+        # Not a list of the pieces: each would cost many times its size when they are a few bytes long.
+        self._unread = bytearray()
         self._wanted = PREFIX_BYTES
 
     @property
     def held(self) -> int:
         """How many bytes of an unfinished message are held."""
-        return self._held
+        return len(self._unread)
 
     def feed(self, data: bytes) -> list[bytes]:
         """The messages that are complete with `data`. Raises `MessageError`."""
-        if not self._held and len(data) >= PREFIX_BYTES and self._size(data) == len(data):
+        if not self._unread and len(data) >= PREFIX_BYTES and self._size(data) == len(data):
             return [data[PREFIX_BYTES:]]
-        self._pieces.append(data)
-        self._held += len(data)
-        return self._complete() if self._held >= self._wanted else []
+        self._unread += data
+        return self._complete() if len(self._unread) >= self._wanted else []
 
     def _complete(self) -> list[bytes]:
-        joined, messages, start = b"".join(self._pieces), [], 0
-        while len(joined) - start >= PREFIX_BYTES:
-            self._wanted = self._size(joined, start)
-            if len(joined) - start < self._wanted:
+        unread, messages, start = self._unread, [], 0
+        while len(unread) - start >= PREFIX_BYTES:
+            self._wanted = self._size(unread, start)
+            if len(unread) - start < self._wanted:
                 break
-            messages.append(joined[start + PREFIX_BYTES : start + self._wanted])
+            with memoryview(unread) as view:
+                messages.append(bytes(view[start + PREFIX_BYTES : start + self._wanted]))
             start += self._wanted
         else:
             self._wanted = PREFIX_BYTES
-        self._pieces = [joined[start:]]
-        self._held = len(joined) - start
+        del unread[:start]
         return messages
 
-    def _size(self, data: bytes, start: int = 0) -> int:
+    def _size(self, data: bytes | bytearray, start: int = 0) -> int:
         flags, size = _PREFIX.unpack_from(data, start)
         if flags:
             raise CompressedMessageError(

@@ -1,5 +1,6 @@
 """Messages as gRPC frames them: whatever way they are cut, the same messages come out, and nothing large is held."""
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -35,3 +36,16 @@ def test_a_message_that_is_too_large_is_refused_by_its_length_alone(before: byte
 def test_a_compressed_message_is_refused(flags: int) -> None:
     with pytest.raises(CompressedMessageError):
         Assembler(100).feed(bytes([flags]) + framed(b"x")[1:])
+
+
+def test_a_message_in_pieces_of_two_bytes_takes_little_more_than_its_size() -> None:
+    size = 40_000
+    assembler = Assembler(size)
+    tracemalloc.start()
+    try:
+        assembler.feed(framed(b"x" * size)[:5])
+        for n in range(size // 2 - 1):
+            assembler.feed(b"%02d" % (n % 100))
+        assert tracemalloc.get_traced_memory()[0] < 2 * size
+    finally:
+        tracemalloc.stop()
