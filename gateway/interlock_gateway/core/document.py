@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from dataclasses import dataclass
 from itertools import chain
 from typing import NoReturn
@@ -54,8 +53,7 @@ def parse(raw: bytes, *, max_depth: int) -> Document:
     numbers out of range, integers beyond 2^53-1, lone surrogates, or nests deeper than `max_depth`.
     """
     text = _decode(raw)
-    reader = _READER
-    reader.saw_float = False
+    reader = _Reader()
     try:
         value = reader.decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -70,8 +68,8 @@ def parse(raw: bytes, *, max_depth: int) -> Document:
     return Document(raw, value, exact_integers_only=not reader.saw_float)
 
 
-class _Reader(threading.local):
-    """A decoder that refuses what the standard one lets pass, and notes what it saw; each thread has one."""
+class _Reader:
+    """A decoder that refuses what the standard one lets pass, and notes what it saw."""
 
     def __init__(self) -> None:
         self.saw_float = False
@@ -176,6 +174,3 @@ def _skip(text: str, at: int) -> int:
     while text[at] in _WHITESPACE:
         at += 1
     return at
-
-
-_READER = _Reader()
