@@ -43,7 +43,8 @@ class Mode(IntEnum):
 class _Place:
     """A session's lock: `mode` as this replica holds it, for `users` calls that run under it as `using`.
 
-    `wanted` is what another replica asked for that `mode` is in the way of.
+    `wanted` is what another replica asked for that `mode` is in the way of. `known` says that what others did in the
+    session was read since the lock came; before that no call is let in.
     """
 
     session_id: str
@@ -56,6 +57,7 @@ class _Place:
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
     worker: "asyncio.Task[None] | None" = None
     tries: int = 0
+    known: bool = False
 
     @property
     def idle(self) -> bool:
@@ -89,7 +91,9 @@ class SessionLocks:
         """
         place = self._places.get(session_id)
         need = Mode.SHARED if shared else Mode.EXCLUSIVE
-        if place is None or place.waiting or place.wanted or place.mode < need or not self._presence.standing.holds:
+        if place is None or place.waiting or place.wanted or place.mode < need or not place.known:
+            return self._wait(session_id, need)
+        if not self._presence.standing.holds:
             return self._wait(session_id, need)
         place.users += 1
         place.using = need
@@ -182,6 +186,10 @@ class SessionLocks:
             if self._presence.standing.holds:
                 _refuse(place, str(error))
             return not place.idle  # without a lease the next step waits for one
+        except Exception:  # noqa: BLE001 - whoever waits here would wait for ever, and hold up its session
+            _log.exception("a session cannot be served", extra={"place": place.session_id})
+            _refuse(place, "what happened in the session elsewhere cannot be read")
+            return False
 
     async def _step(self, place: _Place) -> bool:
         """Do the next thing for the place; whether there may be more to do."""
@@ -197,7 +205,7 @@ class SessionLocks:
         if not place.waiting:
             return False
         need, admitted = place.waiting[0]
-        if place.mode < need:
+        if place.mode < need or not place.known:
             return await self._ask(place, need)
         place.waiting.popleft()
         place.users += 1
@@ -242,9 +250,12 @@ class SessionLocks:
         return not place.idle
 
     async def _ask(self, place: _Place, need: Mode) -> bool:
+        if place.mode >= need:
+            await self._arriving(place.session_id)
+            place.known = True
+            return True
         if await self._try(place, need):
             place.tries = 0
-            await self._arriving(place.session_id)
             return True
         await self._tell(place, need)
         place.tries += 1
@@ -257,7 +268,7 @@ class SessionLocks:
             return False
         if place.mode is Mode.SHARED:
             await self._presence.ask(sql.UNLOCK_SHARED, (place.key,))
-        place.mode = need
+        place.mode, place.known = need, False
         return True
 
     async def _tell(self, place: _Place, want: Mode) -> None:

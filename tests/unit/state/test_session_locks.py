@@ -24,6 +24,7 @@ class Gateway:
     store: SqlStateStore
     turnstiles: dict[str, Turnstile] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
+    trouble: Exception | None = None
 
     def __post_init__(self) -> None:
         self.locks.attend(self._arrived, self._departing)
@@ -45,6 +46,8 @@ class Gateway:
 
     async def _arrived(self, session_id: str) -> None:
         self.log.append(f"+{session_id}")
+        if self.trouble is not None:
+            raise self.trouble
 
     async def _departing(self, session_id: str) -> None:
         self.log.append(f"-{session_id}")
@@ -206,3 +209,23 @@ async def test_only_so_many_locks_are_kept(start: Start) -> None:
 
     await eventually(lambda: len(one.locks._places) <= MAX_KEPT)
     await (await start("r2")).enter("s0")
+
+
+@pytest.mark.req("PIPE-8", "STATE-2")
+@pytest.mark.parametrize("trouble", [StateUnavailableError("gone for a moment"), ValueError("not what was written")])
+async def test_no_call_is_let_in_before_what_others_did_in_the_session_was_read(
+    start: Start, trouble: Exception
+) -> None:
+    """The lock is here by then; whoever comes next must not take that for enough."""
+    gateway = await start("r1")
+    gateway.trouble = trouble
+    with pytest.raises(StateUnavailableError):
+        await gateway.enter()
+    with pytest.raises(StateUnavailableError):
+        await gateway.enter(shared=True)
+    gateway.trouble = None
+    await gateway.enter()
+    assert gateway.log == ["+s", "+s", "+s"]
+    gateway.leave()
+    await gateway.enter()
+    assert gateway.log == ["+s", "+s", "+s"]
