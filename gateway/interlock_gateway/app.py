@@ -139,7 +139,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         GatewayTools(artifacts, DiscoveryTools(discovery, sessions, config.confidence_field)),
     )
     await registry.register(GATEWAY_PROVIDER, DEFINITIONS, Trust(follow=True))
-    facts = OffloadedFacts()
+    facts = OffloadedFacts(config.workspace_roots)
     stack.callback(facts.close)
     references = ReferenceResolver(config.workspace_roots, artifacts, redactor, metrics)
     stack.callback(references.close)

@@ -135,6 +135,7 @@ def _facts(
 ) -> dict[str, Any]:
     if not tool.permission_class:
         return {"class": "", "extracted": True}
+    roots = tuple(given.get("roots", config.workspace_roots))
     return extract(
         FactRequest(
             permission_class=tool.permission_class,
@@ -143,7 +144,8 @@ def _facts(
             input_schema=tool.definition.input_schema,
             argument_names=tool.fact_arguments,
             workdir=workdir,
-            roots=tuple(given.get("roots", config.workspace_roots)),
+            roots=roots,
+            within=roots,
         )
     )
 

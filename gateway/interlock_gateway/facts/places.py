@@ -44,20 +44,30 @@ class Place:
 
 
 class Workspace:
-    """The roots a call may touch and where it starts: `base` is None when relative paths lead nowhere known."""
+    """The roots a call may touch and where it starts: `base` is None when relative paths lead nowhere known.
+
+    Of `roots` those count that lie inside one of `within`, links resolved: whoever may lay a link in the workspace must
+    not make a root of it.
+    """
 
     __slots__ = ("_lookups", "_places", "_roots", "base")
 
-    def __init__(self, workdir: str, roots: tuple[str, ...]) -> None:
+    def __init__(self, workdir: str, roots: tuple[str, ...], within: tuple[str, ...]) -> None:
         self._places: dict[tuple[str | None, str], Place] = {}
         self._lookups = _Lookups()
-        resolved = [
-            (root, _resolve(root, self._lookups)) for root in roots if _complaint(root) is None and root.startswith("/")
+        outer = self._resolved(within)
+        known = [
+            (root, path) for root, path in self._resolved(roots) if any(_lies_in(path, bound) for _, bound in outer)
         ]
-        known = [(root, place.normalised) for root, place in resolved if place.normalised is not None]
         self._roots = sorted(known, key=lambda pair: len(pair[1]), reverse=True)
         start = workdir or (roots[0] if roots else "")
         self.base = start if start.startswith("/") and _complaint(start) is None else None
+
+    def _resolved(self, roots: tuple[str, ...]) -> list[tuple[str, str]]:
+        """Each root that can be told, with where it is."""
+        usable = [root for root in roots if _complaint(root) is None and root.startswith("/")]
+        found = [(root, _resolve(root, self._lookups).normalised) for root in usable]
+        return [(root, path) for root, path in found if path is not None]
 
     def locate(self, text: str, base: str | None = None) -> Place:
         """The place `text` names, relative to `base` or the workspace's own. Never raises."""
@@ -87,7 +97,7 @@ class Workspace:
         if path is None:
             return place
         for root, resolved in self._roots:
-            if path == resolved or path.startswith(resolved.rstrip("/") + "/"):
+            if _lies_in(path, resolved):
                 return Place(path, root, inside=True, symlink=place.symlink, exists=place.exists)
         return place
 
@@ -106,7 +116,11 @@ class Workspace:
         return None
 
 
-def workdir_inside(workdir: str, roots: tuple[str, ...]) -> str | None:
+def _lies_in(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def workdir_inside(workdir: str, roots: tuple[str, ...], within: tuple[str, ...]) -> str | None:
     """Why a call's working directory is refused (TOOL-9), or None. Empty is the provider's own, and is not refused."""
     if not workdir:
         return None
@@ -117,7 +131,7 @@ def workdir_inside(workdir: str, roots: tuple[str, ...]) -> str | None:
         return "the working directory must be an absolute path"
     if not roots:
         return "the session has no workspace roots, so no working directory lies inside one"
-    place = Workspace(workdir, roots).locate(workdir)
+    place = Workspace(workdir, roots, within).locate(workdir)
     if place.problem:
         return f"the working directory is not usable: {place.problem}"
     return None if place.inside else f"the working directory {workdir} lies outside the session's workspace roots"

@@ -72,6 +72,10 @@ class FactsExtractor(Protocol):
         """The facts about the call's input; total, and never blocking the event loop."""
         ...
 
+    def workdir_problem(self, run: CallRun) -> str | None:
+        """Why the call's working directory is refused (TOOL-9), or None."""
+        ...
+
 
 class Observer(Protocol):
     """Watches calls end; changes nothing."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 from interlock_gateway.core.call import CallKind, CallResult, CallStatus
 from interlock_gateway.core.decision import DecisionError, denial_for_failure
 from interlock_gateway.core.document import InvalidDocumentError
-from interlock_gateway.facts import workdir_inside
 from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
 from interlock_gateway.pipeline.decide import decide
@@ -38,7 +37,7 @@ class Steps:
             run.document = read_input(run.request.input, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
         except InvalidDocumentError as error:
             return self.refuse(run, "invalid_input", error.message)
-        if run.request.workdir and (problem := workdir_inside(run.request.workdir, run.live.session.roots)):
+        if run.request.workdir and (problem := self._parts.facts.workdir_problem(run)):
             return self.refuse(run, "outside_workspace", problem)
         if run.request.deliverable is not None and (problems := problems_of(run.request.deliverable)):
             return self._unfit_deliverable(run, problems)

@@ -213,6 +213,7 @@ def _facts(file: CaseFile, tool: ToolDefinition) -> JsonObject:
             argument_names={},
             workdir=file.call.workdir,
             roots=file.session.roots,
+            within=file.session.roots,
         )
     )
 

@@ -23,8 +23,11 @@ def facts() -> Facts:
         names: Mapping[str, tuple[str, ...]] | None = None,
         workdir: str = "",
         roots: tuple[str, ...] = (),
+        within: tuple[str, ...] | None = None,
     ) -> dict[str, Any]:
-        document = extract(FactRequest(permission_class, "tool", given, schema or {}, names or {}, workdir, roots))
+        bounds = roots if within is None else within
+        request = FactRequest(permission_class, "tool", given, schema or {}, names or {}, workdir, roots, bounds)
+        document = extract(request)
         VALIDATOR.validate(document)
         json.dumps(document, ensure_ascii=False, allow_nan=False).encode("utf-8")
         return document

@@ -20,6 +20,7 @@ class Facts(Protocol):
         names: Mapping[str, tuple[str, ...]] | None = None,
         workdir: str = "",
         roots: tuple[str, ...] = (),
+        within: tuple[str, ...] | None = None,
     ) -> dict[str, Any]: ...
 
 

@@ -172,7 +172,7 @@ def test_what_is_no_usable_path_says_why_and_is_not_inside(
 def test_a_directory_that_may_not_be_looked_into_leads_nowhere_known(tmp_path: Path) -> None:
     # The kernel refuses this name for its length alone, as it refuses others for permissions, to root too.
     (tmp_path / "link").symlink_to("x" * 300)
-    place = Workspace("", (str(tmp_path),)).locate("link")
+    place = Workspace("", (str(tmp_path),), (str(tmp_path),)).locate("link")
     assert (place.inside, place.normalised) == (False, None)
     assert place.problem
     assert "cannot be looked up" in place.problem
@@ -180,7 +180,7 @@ def test_a_directory_that_may_not_be_looked_into_leads_nowhere_known(tmp_path: P
 
 def test_looking_up_is_bounded_however_links_are_laid_out(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("/".join(["b"] * 2000))
-    workspace = Workspace("", (str(tmp_path),))
+    workspace = Workspace("", (str(tmp_path),), (str(tmp_path),))
     problems = {workspace.locate(f"{number}/{'/'.join('xyz' * 30)}").problem for number in range(2 * MAX_LOOKUPS // 90)}
     assert problems == {None, "cannot be looked up: the call names more places than are looked at"}
     assert workspace.locate("a").problem
@@ -282,3 +282,14 @@ def test_one_path_outside_takes_the_whole_call_outside(facts: Facts, root: Path)
     document = facts("file", {"source": "x", "destination": "/x"}, roots=(str(root),))
     assert [found["inside"] for found in document["file"]["arguments"]] == [True, False]
     assert (document["extracted"], document["file"]["inside"]) == (True, False)
+
+
+@pytest.mark.req("REF-4")
+def test_a_sessions_root_that_leads_out_of_the_operators_roots_counts_for_nothing(facts: Facts, tmp_path: Path) -> None:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (tmp_path / "secret").write_text("x")
+    (workspace / "out").symlink_to(tmp_path)
+    given = {"path": f"{workspace}/out/secret"}
+    document = facts("file", given, roots=(f"{workspace}/out",), within=(str(workspace),))
+    assert [path["inside"] for path in document["file"]["paths"]] == [False]

@@ -47,12 +47,12 @@ def _workspace(request: FactRequest) -> tuple[Workspace, str | None]:
         given = request.input.get(name)
         if given is None or given == "":
             continue
-        outer = Workspace(request.workdir, request.roots)
+        outer = Workspace(request.workdir, request.roots, request.within)
         place = outer.locate(given) if isinstance(given, str) else None
         if place is None or place.normalised is None:
-            return Workspace("", ()), f"/{name} names no directory that is known"
-        return Workspace(place.normalised, request.roots), None
-    return Workspace(request.workdir, request.roots), None
+            return Workspace("", (), ()), f"/{name} names no directory that is known"
+        return Workspace(place.normalised, request.roots, request.within), None
+    return Workspace(request.workdir, request.roots, request.within), None
 
 
 EXTRACTOR = Extractor("bash", BASH_SCHEMA, _extract)

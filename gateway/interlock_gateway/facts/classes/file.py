@@ -12,7 +12,7 @@ MAX_SHOWN = 4096
 
 def _extract(request: FactRequest) -> Section:
     arguments = find(request, "path")
-    workspace = Workspace(request.workdir, request.roots)
+    workspace = Workspace(request.workdir, request.roots, request.within)
     named = [pair for argument in arguments.given for pair in _flattened(argument)]
     entries = [_entry(pointer, value, workspace) for pointer, value in named[:MAX_PATHS]]
     error: str | None = None
