@@ -292,4 +292,4 @@ def test_a_sessions_root_that_leads_out_of_the_operators_roots_counts_for_nothin
     (workspace / "out").symlink_to(tmp_path)
     given = {"path": f"{workspace}/out/secret"}
     document = facts("file", given, roots=(f"{workspace}/out",), within=(str(workspace),))
-    assert [path["inside"] for path in document["file"]["paths"]] == [False]
+    assert [path["inside"] for path in document["file"]["arguments"]] == [False]
