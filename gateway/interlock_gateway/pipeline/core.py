@@ -111,7 +111,12 @@ class CallPipeline:
         if self.draining:
             raise RequestError(RequestFault.DRAINING, "the gateway is shutting down")
         while (known := run.live.running.get(run.call_id)) is not None:
-            result = await asyncio.shield(known.answer)
+            try:
+                result = await asyncio.shield(known.answer)
+            except RequestError as error:
+                if error.fault is RequestFault.CANCELLED:
+                    continue  # whoever went on with it has gone before its turn came; this one goes on
+                raise
             if known.resumed or result.status is not CallStatus.AWAITING_CHECKPOINT:
                 return result
         self.in_flight += 1

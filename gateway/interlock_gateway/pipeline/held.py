@@ -127,9 +127,9 @@ class HeldCalls:
         for expired in await store.expire_checkpoints(now):
             try:
                 await self._ended(requester(expired), expired, ending_of(expired))
-            except RequestError as error:
+            except (RequestError, StateError) as error:
                 # Whoever asks for the call ends it; the others must not wait for that.
-                _log.warning("an expired call could not be ended", extra={"problem": error.message})
+                _log.warning("an expired call could not be ended", extra={"problem": str(error)})
         await store.escalate_checkpoints(now)
         return await store.count_open_checkpoints(now)
 

@@ -16,6 +16,7 @@ from interlock_gateway.config import LimitsConfig
 from interlock_gateway.core.checkpoint import ApproverDecision, CheckpointState
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.pipeline.ports import StateUnavailableError
+from interlock_gateway.pipeline.resumptions import requester
 from waiting import eventually
 
 X = {"what": "x"}
@@ -260,3 +261,22 @@ async def test_many_calls_that_wait_hold_nobody_up(at: Bench, bob: Person) -> No
     await asyncio.gather(*(bob.approves(checkpoint) for checkpoint in asked))
     assert {(await call).text for call in calls} == {"gone"}
     assert len(at.ledger.ran) == 51
+
+
+@pytest.mark.req("CHK-4", "CHK-9")
+async def test_who_waits_goes_on_with_a_call_when_another_leaves_before_its_turn(at: Bench, bob: Person) -> None:
+    first = asyncio.create_task(at.agent.session("s").call("wreck", X, call_id="c", timeout=60))
+    asked = await bob.asked()
+    await eventually(lambda: len(at.gateway.rooms.pipeline.held) == 1)
+    live = at.gateway.rooms.parts.sessions.in_memory("s")
+    assert live is not None
+    await live.turnstile.acquire(shared=False)
+    await bob.approves(asked)
+    await eventually(lambda: "c" in live.running)
+    under_way = len(at.gateway.rooms.parts.tasks)
+    waiting = asyncio.create_task(at.gateway.rooms.pipeline.held.wait(requester(asked)))
+    await eventually(lambda: len(at.gateway.rooms.parts.tasks) > under_way)  # it waits for the first one's answer
+    await hung_up(first)
+    live.turnstile.release(shared=False)
+    assert await waiting
+    assert at.ledger.names() == ["wreck"]
