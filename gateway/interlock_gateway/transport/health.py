@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2
 
+from interlock_gateway.core.session import Principal
 from interlock_gateway.http2.status import Status, StatusError
-from interlock_gateway.identity.authenticate import Metadata
 from interlock_gateway.transport.grpc.endpoint import Served
 
 _Answer = health_pb2.HealthCheckResponse
@@ -34,15 +34,17 @@ class Health:
         """The RPCs by path."""
         return {f"{_PATH}/Check": Served(unary=self._check), f"{_PATH}/Watch": Served(stream=self._watch)}
 
-    async def _check(self, raw: bytes, metadata: Metadata, deadline_s: float | None) -> bytes:
-        del metadata, deadline_s
+    async def _check(self, raw: bytes, principal: Principal | None, deadline_s: float | None) -> bytes:
+        del principal, deadline_s
         service = _service(raw)
         if service not in self._services:
             raise StatusError(Status.NOT_FOUND, "there is no such service here")
         return self._answer(service)
 
-    async def _watch(self, raw: bytes, metadata: Metadata, deadline_s: float | None) -> AsyncGenerator[bytes, None]:
-        del metadata, deadline_s
+    async def _watch(
+        self, raw: bytes, principal: Principal | None, deadline_s: float | None
+    ) -> AsyncGenerator[bytes, None]:
+        del principal, deadline_s
         service = _service(raw)
         while True:
             changed = self._changed

@@ -120,8 +120,12 @@ class Wire:
 
 @asynccontextmanager
 async def wired(address: str, settings: dict[int, int] | None = None) -> AsyncIterator[Wire]:
-    """A connection to a Unix socket."""
-    reader, writer = await asyncio.open_unix_connection(address.removeprefix("unix:"))
+    """A connection to an address that is listened on."""
+    if address.startswith("unix:"):
+        reader, writer = await asyncio.open_unix_connection(address.removeprefix("unix:"))
+    else:
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
     try:
         yield Wire(reader, writer, settings or {})
     finally:

@@ -63,22 +63,25 @@ class OpenRpcs:
             self._none.set()
 
 
-UnaryBytes = Callable[[bytes, Metadata, float | None], Awaitable[bytes]]
-StreamBytes = Callable[[bytes, Metadata, float | None], AsyncGenerator[bytes, None]]
+Admission = Callable[[Metadata], Principal]
+UnaryBytes = Callable[[bytes, Principal | None, float | None], Awaitable[bytes]]
+StreamBytes = Callable[[bytes, Principal | None, float | None], AsyncGenerator[bytes, None]]
 DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One RPC as a transport serves it: exactly one of these. They raise `RequestError` or `StatusError`, nothing else.
+    """One RPC as a transport serves it: exactly one of the first three.
 
-    Given are the request's bytes, its metadata, and in how many seconds the caller stops waiting; a dialogue gets its
-    requests one after another.
+    Given are the request's bytes, who `admit` says is calling, and in how many seconds the caller stops waiting; a
+    dialogue gets its requests one after another. `admit` looks at the metadata as soon as a transport has it; without
+    it anybody may call. They all raise `RequestError` or `StatusError`, nothing else.
     """
 
     unary: UnaryBytes | None = None
     stream: StreamBytes | None = None
     dialogue: DialogueBytes | None = None
+    admit: Admission | None = None
 
 
 def served(
@@ -89,10 +92,10 @@ def served(
     for name, rpc in rpcs.items():
         guard = _Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs)
         if rpc.unary is not None:
-            made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary))
+            made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary), admit=guard.admit)
         else:
             assert rpc.stream is not None
-            made[f"/{service}/{name}"] = Served(stream=guard.stream(rpc.stream))
+            made[f"/{service}/{name}"] = Served(stream=guard.stream(rpc.stream), admit=guard.admit)
     return made
 
 
@@ -105,13 +108,24 @@ class _Guard:
         self._authenticator = authenticator
         self._open = open_rpcs
 
+    def admit(self, metadata: Metadata) -> Principal:
+        """Who is calling. Raises `RequestError` for nobody known, and for who may not call this."""
+        try:
+            principal = self._authenticator.principal(metadata)
+            check_access(principal, self._path)
+        except RequestError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
+            raise as_request_error(error) from None
+        return principal
+
     def unary(self, handler: UnaryHandler) -> UnaryBytes:
         """Stand around a unary handler."""
 
-        async def guarded(raw: bytes, metadata: Metadata, deadline_s: float | None) -> bytes:
+        async def guarded(raw: bytes, principal: Principal | None, deadline_s: float | None) -> bytes:
             with self._open:
                 try:
-                    answer = await handler(self._caller(metadata, deadline_s), self._decoded(raw))
+                    answer = await handler(_caller(principal, deadline_s), self._decoded(raw))
                     return answer.SerializeToString()
                 except RequestError:
                     raise
@@ -123,10 +137,12 @@ class _Guard:
     def stream(self, handler: StreamHandler) -> StreamBytes:
         """Stand around a server-streaming handler."""
 
-        async def guarded(raw: bytes, metadata: Metadata, deadline_s: float | None) -> AsyncGenerator[bytes, None]:
+        async def guarded(
+            raw: bytes, principal: Principal | None, deadline_s: float | None
+        ) -> AsyncGenerator[bytes, None]:
             with self._open:
                 try:
-                    answers = handler(self._caller(metadata, deadline_s), self._decoded(raw))
+                    answers = handler(_caller(principal, deadline_s), self._decoded(raw))
                     async with aclosing(cast("AsyncGenerator[Message, None]", answers)):
                         async for message in answers:
                             yield message.SerializeToString()
@@ -137,11 +153,6 @@ class _Guard:
 
         return guarded
 
-    def _caller(self, metadata: Metadata, deadline_s: float | None) -> Caller:
-        principal = self._authenticator.principal(metadata)
-        check_access(principal, self._path)
-        return Caller(principal, deadline_s)
-
     def _decoded(self, raw: bytes) -> Message:
         if len(raw) > self._open.max_bytes:
             raise too_large(len(raw), self._open.max_bytes)
@@ -150,6 +161,12 @@ class _Guard:
         except DecodeError:
             name = self._request.DESCRIPTOR.name
             raise RequestError(RequestFault.INVALID_FIELD, f"what was sent is not a {name}") from None
+
+
+def _caller(principal: Principal | None, deadline_s: float | None) -> Caller:
+    if principal is None:
+        raise RequestError(RequestFault.UNAUTHENTICATED, "nobody was admitted")
+    return Caller(principal, deadline_s)
 
 
 def too_large(size: int, most: int) -> RequestError:

@@ -14,7 +14,14 @@ import grpc.aio
 from interlock_gateway.errors import ConfigError, RequestError
 from interlock_gateway.http2.status import StatusError
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
-from interlock_gateway.transport.grpc.endpoint import DialogueBytes, OpenRpcs, Served, StreamBytes, UnaryBytes
+from interlock_gateway.transport.grpc.endpoint import (
+    Admission,
+    DialogueBytes,
+    OpenRpcs,
+    Served,
+    StreamBytes,
+    UnaryBytes,
+)
 from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -110,27 +117,29 @@ class _ByPath(grpc.GenericRpcHandler):
 
 def _handler(rpc: Served) -> "grpc.RpcMethodHandler[Any, Any]":
     if rpc.unary is not None:
-        return grpc.unary_unary_rpc_method_handler(_unary(rpc.unary))
+        return grpc.unary_unary_rpc_method_handler(_unary(rpc.unary, rpc.admit))
     if rpc.stream is not None:
-        return grpc.unary_stream_rpc_method_handler(_stream(rpc.stream))
+        return grpc.unary_stream_rpc_method_handler(_stream(rpc.stream, rpc.admit))
     assert rpc.dialogue is not None
     return grpc.stream_stream_rpc_method_handler(_dialogue(rpc.dialogue))
 
 
-def _unary(rpc: UnaryBytes) -> Any:
+def _unary(rpc: UnaryBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> bytes:
         try:
-            return await rpc(raw, _metadata(context), context.time_remaining())
+            principal = None if admit is None else admit(_metadata(context))
+            return await rpc(raw, principal, context.time_remaining())
         except (RequestError, StatusError) as error:
             await _abort(context, error)
 
     return answered
 
 
-def _stream(rpc: StreamBytes) -> Any:
+def _stream(rpc: StreamBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         try:
-            async for answer in rpc(raw, _metadata(context), context.time_remaining()):
+            principal = None if admit is None else admit(_metadata(context))
+            async for answer in rpc(raw, principal, context.time_remaining()):
                 yield answer
         except (RequestError, StatusError) as error:
             await _abort(context, error)

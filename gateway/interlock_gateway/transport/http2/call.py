@@ -5,9 +5,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Protocol
 
+from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.http2.deadlines import Deadlines
-from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, Metadata, binary, escaped
+from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, binary, escaped
 from interlock_gateway.http2.messages import Assembler, CompressedMessageError, LargeMessageError, MessageError, framed
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.transport.grpc.endpoint import Served, too_large
@@ -19,6 +20,8 @@ REQUEST_S = 60.0
 INBOX = 64
 LINE_BYTES = 16 * 1024
 """How many requests of one dialogue may wait for their answers, and how large each may be."""
+ANYBODYS_BYTES = 1024
+"""How large a request may be that anybody may make: those who are nobody known hold next to nothing."""
 _START: list[Field] = [(b":status", b"200"), CONTENT_TYPE]
 _OK: list[Field] = [(b"grpc-status", b"0")]
 _LATE = RequestError(RequestFault.DEADLINE, "the deadline passed")
@@ -52,19 +55,29 @@ class Call:
     """One RPC, from its head to its status. Every way out goes through `_end`."""
 
     __slots__ = (
-        "_arriving", "_assembler", "_deadline_s", "_ended", "_fields", "_held", "_inbox", "_loop",
-        "_message", "_most", "_served", "_started", "_stream_id", "_task", "_whole", "_wire",
+        "_arriving", "_assembler", "_deadline_s", "_ended", "_held", "_inbox", "_loop",
+        "_message", "_most", "_principal", "_served", "_started", "_stream_id", "_task", "_whole", "_wire",
     )  # fmt: skip
 
     def __init__(
-        self, wire: Wire, stream_id: int, served: Served, fields: Fields, *, deadline_s: float | None, max_bytes: int
+        self,
+        wire: Wire,
+        stream_id: int,
+        served: Served,
+        principal: Principal | None,
+        *,
+        deadline_s: float | None,
+        max_bytes: int,
     ) -> None:
         self._wire = wire
         self._stream_id = stream_id
         self._served = served
-        self._fields = fields
+        self._principal = principal
         self._deadline_s = deadline_s
-        self._most = max_bytes if served.dialogue is None else LINE_BYTES
+        if served.dialogue is not None:
+            self._most = LINE_BYTES
+        else:
+            self._most = max_bytes if served.admit is not None else min(max_bytes, ANYBODYS_BYTES)
         self._assembler = Assembler(self._most)
         self._loop = asyncio.get_running_loop()
         self._message: bytes | None = None
@@ -90,6 +103,11 @@ class Call:
     def is_dialogue(self) -> bool:
         """Whether requests and answers go on side by side."""
         return self._inbox is not None
+
+    @property
+    def is_anybodys(self) -> bool:
+        """Whether anybody may make it, known or not."""
+        return self._served.admit is None
 
     def receive(self, data: bytes, *, last: bool) -> None:
         """Take in some of the request; `last` when there is no more."""
@@ -117,7 +135,7 @@ class Call:
         """End with a status other than OK, and stop whatever is under way."""
         if self._ended:
             return
-        fields = _status_fields(error)
+        fields = status_fields(error)
         if self._started:
             self._wire.tail(self._stream_id, fields)
         else:
@@ -188,13 +206,13 @@ class Call:
         self._message = None
 
     async def _run(self, raw: bytes) -> None:
-        served, metadata = self._served, Metadata(self._fields)
+        served, principal = self._served, self._principal
         if served.unary is None:
             assert served.stream is not None
-            await self._answer_many(served.stream(raw, metadata, self._deadline_s))
+            await self._answer_many(served.stream(raw, principal, self._deadline_s))
             return
         try:
-            answer = await served.unary(raw, metadata, self._deadline_s)
+            answer = await served.unary(raw, principal, self._deadline_s)
         except (RequestError, StatusError) as error:
             self.fail(error)
             return
@@ -238,7 +256,8 @@ async def _until_none(inbox: "asyncio.Queue[bytes | None]") -> AsyncGenerator[by
         yield message
 
 
-def _status_fields(error: StatusError | RequestError) -> list[Field]:
+def status_fields(error: StatusError | RequestError) -> list[Field]:
+    """How an answer ends that is not OK."""
     if isinstance(error, StatusError):
         return [(b"grpc-status", b"%d" % error.status), (b"grpc-message", escaped(error.message))]
     code, message, details = status_details(error)

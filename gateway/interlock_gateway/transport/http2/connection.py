@@ -17,11 +17,12 @@ from ngh2 import (
     TrailersReceived,
 )
 
-from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, escaped, first_of, is_grpc, seconds_of
+from interlock_gateway.errors import RequestError
+from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, Metadata, first_of, is_grpc, seconds_of
 from interlock_gateway.http2.link import Link
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.transport.grpc.endpoint import Served
-from interlock_gateway.transport.http2.call import Call
+from interlock_gateway.transport.http2.call import Call, status_fields
 
 STREAMS = 2048
 """Calls that one connection may have under way at once; the gateway's own bound on calls in flight is lower."""
@@ -30,6 +31,10 @@ UNREAD_BYTES = 64 * 1024 * 1024
 """Answers that one connection may leave unread before its next calls are refused: they wait here, whatever deadline."""
 DIALOGUES = 32
 """Dialogues that a listener has under way at once: anybody may begin one, and each may hold a megabyte or two."""
+ANYBODYS_CALLS = 64
+"""Calls that anybody may make, such as watches of health, that one connection may have under way at once."""
+SHARES = 4
+"""One connection may hold one of so many parts of what the requests that are arriving may hold."""
 
 
 @dataclass(slots=True)
@@ -53,6 +58,8 @@ class ServerConnection(Link):
         super().__init__(Role.SERVER, {Setting.MAX_CONCURRENT_STREAMS: STREAMS})
         self._intake = intake
         self._calls: dict[int, Call] = {}
+        self._held = 0
+        self._anybodys = 0
         self._going = False
         intake.connections.add(self)
         intake.empty.clear()
@@ -130,12 +137,15 @@ class ServerConnection(Link):
         self._loop.call_soon(self._reset, stream_id)
 
     def hold(self, count: int) -> bool:
-        """Count bytes of unfinished requests, over all connections; false when that are too many."""
-        self._intake.held += count
-        return self._intake.held <= self._intake.most_held
+        """Count bytes of unfinished requests, here and over all connections; false when that are too many."""
+        intake = self._intake
+        self._held += count
+        intake.held += count
+        return intake.held <= intake.most_held and self._held * SHARES <= intake.most_held
 
     def _forget(self, call: Call) -> None:
         self._intake.dialogues -= call.is_dialogue
+        self._anybodys -= call.is_anybodys
         call.gone()
 
     def _has(self, stream_id: int) -> bool:
@@ -150,41 +160,50 @@ class ServerConnection(Link):
         fields = first_of(request.headers)
         stream_id = request.stream_id
         if fields.get(b":method") != b"POST":
-            self._refuse(stream_id, b"405", Status.UNIMPLEMENTED, "gRPC calls are POST requests")
+            self._refuse(stream_id, StatusError(Status.UNIMPLEMENTED, "gRPC calls are POST requests"), b"405")
             return
         if not is_grpc(fields.get(b"content-type", b"")):
-            self._refuse(stream_id, b"415", Status.INVALID_ARGUMENT, "the content-type is not application/grpc")
+            words = "the content-type is not application/grpc"
+            self._refuse(stream_id, StatusError(Status.INVALID_ARGUMENT, words), b"415")
             return
-        served = self._intake.served.get(fields.get(b":path", b""))
-        if served is None:
-            self._refuse(stream_id, b"200", Status.UNIMPLEMENTED, "there is no such method here")
-            return
-        timeout = fields.get(b"grpc-timeout")
         try:
-            deadline_s = seconds_of(timeout) if timeout is not None else None
-        except ValueError as error:
-            self._refuse(stream_id, b"200", Status.INVALID_ARGUMENT, str(error))
+            call = self._admitted(request, fields)
+        except (RequestError, StatusError) as error:
+            self._refuse(stream_id, error)
             return
-        if self.http2.queued_body_size() > UNREAD_BYTES:
-            self._refuse(stream_id, b"200", Status.RESOURCE_EXHAUSTED, "read the answers to the calls before this one")
-            return
-        if served.dialogue is not None and self._intake.dialogues >= DIALOGUES:
-            self._refuse(stream_id, b"200", Status.RESOURCE_EXHAUSTED, f"{DIALOGUES} dialogues are under way already")
-            return
-        self._intake.dialogues += served.dialogue is not None
-        call = Call(self, stream_id, served, request.headers, deadline_s=deadline_s, max_bytes=self._intake.max_bytes)
+        self._intake.dialogues += call.is_dialogue
+        self._anybodys += call.is_anybodys
         self._calls[stream_id] = call
         if request.end_stream:
             call.receive(b"", last=True)
         else:
             call.wait_for_more()
 
-    def _refuse(self, stream_id: int, http_status: bytes, status: Status, message: str) -> None:
+    def _admitted(self, request: RequestReceived, fields: Mapping[bytes, bytes]) -> Call:
+        """The call, if it may be made. Its caller is looked at before anything is held, and its fields are not kept."""
+        served = self._intake.served.get(fields.get(b":path", b""))
+        if served is None:
+            raise StatusError(Status.UNIMPLEMENTED, "there is no such method here")
+        timeout = fields.get(b"grpc-timeout")
+        try:
+            deadline_s = seconds_of(timeout) if timeout is not None else None
+        except ValueError as error:
+            raise StatusError(Status.INVALID_ARGUMENT, str(error)) from None
+        principal = None if served.admit is None else served.admit(Metadata(request.headers))
+        if self.http2.queued_body_size() > UNREAD_BYTES:
+            raise StatusError(Status.RESOURCE_EXHAUSTED, "read the answers to the calls before this one")
+        if served.admit is None and self._anybodys >= ANYBODYS_CALLS:
+            words = f"{ANYBODYS_CALLS} calls that need no credentials are under way on this connection already"
+            raise StatusError(Status.RESOURCE_EXHAUSTED, words)
+        if served.dialogue is not None and self._intake.dialogues >= DIALOGUES:
+            raise StatusError(Status.RESOURCE_EXHAUSTED, f"{DIALOGUES} dialogues are under way already")
+        return Call(self, request.stream_id, served, principal, deadline_s=deadline_s, max_bytes=self._intake.max_bytes)
+
+    def _refuse(self, stream_id: int, error: RequestError | StatusError, http_status: bytes = b"200") -> None:
         fields = [
             (b":status", http_status),
             CONTENT_TYPE,
-            (b"grpc-status", b"%d" % status),
-            (b"grpc-message", escaped(message)),
+            *status_fields(error),
             (b"grpc-accept-encoding", b"identity"),
         ]
         with suppress(NGH2Error):  # the client has already let go of it

@@ -1,0 +1,79 @@
+"""What the gateway holds for its clients: nothing for who is nobody known, and for one no more than their share."""
+
+from pathlib import Path
+
+import pytest
+from gateway_bench import Bench, bench
+from interlock.v1 import call_pb2, gateway_service_pb2
+from interlock_gateway.config import IdentityConfig, TokenConfig
+from interlock_gateway.http2.status import Status
+from interlock_gateway.identity.authenticate import new_token
+from interlock_gateway.transport.http2 import connection as http2_connection
+from raw_wire import Wire, message, wired
+
+ECHO = gateway_service_pb2.CallToolRequest(
+    call=call_pb2.ToolCall(session_id="s", tool="echo", input=b'{"text":"x"}')
+).SerializeToString()
+LARGEST = 5 * 1024 * 1024
+WATCH, CHECK = b"/grpc.health.v1.Health/Watch", b"/grpc.health.v1.Health/Check"
+
+
+@pytest.mark.req("SEC-7", "AUTH-1")
+async def test_who_is_nobody_known_is_refused_before_their_request_is_there(socket_directory: Path) -> None:
+    token, digest = new_token()
+    identity = IdentityConfig(tokens=(TokenConfig(principal="agent", sha256=digest),))
+    async with bench(socket_directory, identity=identity) as at, wired(at.gateway.endpoints.agents[1]) as wire:
+        for authorization in (None, b"Bearer nothing"):
+            stream_id = wire.begin(authorization=authorization)
+            wire.flush()
+            answer = await wire.answered(stream_id)
+            assert answer.status == Status.UNAUTHENTICATED
+            assert b"grpc-status-details-bin" in answer.fields
+        answer = await wire.ask(message(ECHO), authorization=b"Bearer " + token.encode())
+        assert answer.status == Status.OK
+
+
+def begin_large(wire: Wire, count: int) -> list[int]:
+    """Begin requests of the largest size, of which the last byte is missing."""
+    streams = []
+    for _ in range(count):
+        streams.append(stream_id := wire.begin())
+        wire.http2.send_data(stream_id, message(b"x" * LARGEST)[:-1])
+    wire.flush()
+    return streams
+
+
+@pytest.mark.req("SEC-7")
+async def test_what_one_connection_leaves_half_sent_does_not_keep_others_out(at: Bench) -> None:
+    async with wired(at.gateway.endpoints.agents[0]) as greedy, wired(at.gateway.endpoints.agents[0]) as other:
+        streams = begin_large(greedy, 10)
+        while not any(greedy.answers[stream_id].fields for stream_id in streams):
+            await greedy.read()
+        refused = [greedy.answers[one].status for one in streams if greedy.answers[one].fields]
+        assert set(refused) == {Status.RESOURCE_EXHAUSTED}
+        stream_id = other.begin()
+        other.http2.send_data(stream_id, message(ECHO)[:-1])
+        other.flush()
+        other.http2.send_data(stream_id, message(ECHO)[-1:], end_stream=True)
+        other.flush()
+        assert (await other.answered(stream_id)).status == Status.OK
+
+
+async def test_what_anybody_may_ask_is_small(at: Bench) -> None:
+    async with wired(at.gateway.endpoints.agents[0]) as wire:
+        assert (await wire.ask(message(b"x" * 2000)[:5], path=CHECK)).status == Status.RESOURCE_EXHAUSTED
+        assert (await wire.ask(message(b""), path=CHECK)).status == Status.OK
+
+
+async def test_of_what_anybody_may_ask_one_connection_has_so_much_under_way(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2_connection, "ANYBODYS_CALLS", 2)
+    async with wired(at.gateway.endpoints.agents[0]) as wire:
+        watches = [wire.begin(path=WATCH) for _ in range(2)]
+        wire.flush()
+        assert (await wire.ask(message(b""), path=CHECK)).status == Status.RESOURCE_EXHAUSTED
+        assert (await wire.ask(message(ECHO))).status == Status.OK
+        wire.http2.reset_stream(watches[0])
+        wire.flush()
+        assert (await wire.ask(message(b""), path=CHECK)).status == Status.OK
