@@ -52,7 +52,9 @@ _SETTINGS = {
     Setting.MAX_FRAME_SIZE: FRAME_BYTES,
     Setting.NO_RFC7540_PRIORITIES: 1,
 }
-_LIMITS = Configuration(max_inbound_header_list_size=32 * 1024, max_inbound_header_count=128)
+HEAD_BYTES = 16 * 1024
+"""What the fields of one head may hold; a few bytes on the wire can stand for all of them."""
+_LIMITS = Configuration(max_inbound_header_list_size=HEAD_BYTES, max_inbound_header_count=128)
 _OF_CALLS = frozenset(
     (RequestReceived, ResponseReceived, DataReceived, TrailersReceived, StreamClosed, PingReceived, WindowUpdated)
 )

@@ -294,7 +294,7 @@ async def test_who_is_thrown_out_with_a_refusal_still_to_be_sent_is_no_error_of_
 
 
 @pytest.mark.parametrize(
-    "fields", [{"x-large": b"x" * 60_000}, {f"x-{n}": b"y" for n in range(500)}], ids=["large", "many"]
+    "fields", [{"x-large": b"x" * 17_000}, {f"x-{n}": b"y" for n in range(500)}], ids=["large", "many"]
 )
 async def test_a_head_that_is_too_large_is_refused_and_nothing_runs(
     at: Bench, wire: Wire, fields: dict[str, bytes]
