@@ -93,6 +93,10 @@ class Link(asyncio.Protocol):
         """The connection is gone, with every stream on it."""
         raise NotImplementedError
 
+    def stands_still(self) -> bool:
+        """Whether what is queued has not moved since this was asked last, though the peer is there."""
+        return False
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Speak first: settings, and how much may be sent to us."""
         self._transport = cast("asyncio.Transport", transport)
@@ -216,7 +220,7 @@ class Link(asyncio.Protocol):
 
     def _look(self) -> None:
         """Whether the peer is still there: every now and then, and not for every byte."""
-        if not self.spoke or (self._asked and not self._heard):
+        if not self.spoke or (self._asked and not self._heard) or self.stands_still():
             self.abort()
             return
         if not self._heard and self.open:

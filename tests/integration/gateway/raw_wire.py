@@ -94,7 +94,7 @@ class Wire:
         async with asyncio.timeout(20):
             try:
                 data = await self._reader.read(65_536)
-            except ConnectionResetError:
+            except ConnectionError:
                 data = b""
         if not data:
             self.ended = True

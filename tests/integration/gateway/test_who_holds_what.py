@@ -77,3 +77,48 @@ async def test_of_what_anybody_may_ask_one_connection_has_so_much_under_way(
         wire.http2.reset_stream(watches[0])
         wire.flush()
         assert (await wire.ask(message(b""), path=CHECK)).status == Status.OK
+
+
+async def test_one_connection_too_many_is_closed_and_those_before_it_are_served(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = at.gateway.endpoints.agents[0]
+    async with wired(address) as first:
+        assert (await first.ask(message(ECHO))).status == Status.OK
+        monkeypatch.setattr(http2_connection, "CONNECTIONS", 1)
+        async with wired(address) as second:
+            await second.until_closed()
+        assert (await first.ask(message(ECHO))).status == Status.OK
+
+
+async def leave_one_unread(wire: Wire) -> None:
+    """Make a call whose answer has no room."""
+    stream_id = wire.begin()
+    wire.http2.send_data(stream_id, message(ECHO), end_stream=True)
+    wire.flush()
+    while not wire.answers[stream_id].fields:
+        await wire.read()
+
+
+async def test_when_much_is_unread_those_who_left_it_are_refused_and_others_are_not(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2_connection, "ALL_UNREAD_BYTES", 1)
+    monkeypatch.setattr(http2_connection, "UNREAD_SHARE_BYTES", 1)
+    address = at.gateway.endpoints.agents[0]
+    async with wired(address) as other, wired(address, {4: 0}) as idle:
+        await leave_one_unread(idle)
+        assert (await idle.ask(message(ECHO))).status == Status.RESOURCE_EXHAUSTED
+        assert (await other.ask(message(ECHO))).status == Status.OK
+
+
+async def test_who_answers_pings_and_takes_nothing_of_what_waits_is_disconnected(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock_gateway.http2.link.FIRST_WORDS_S", 0.05)
+    monkeypatch.setattr("interlock_gateway.http2.link.QUIET_S", 0.05)
+    async with wired(at.gateway.endpoints.agents[0], {4: 0}) as wire:
+        await leave_one_unread(wire)
+        await wire.until_closed()
+    async with wired(at.gateway.endpoints.agents[0]) as wire:
+        assert (await wire.ask(message(ECHO))).status == Status.OK

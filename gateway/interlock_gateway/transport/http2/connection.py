@@ -1,6 +1,7 @@
 """One client's connection: its streams become calls; what is no gRPC call is refused before anything looks at it."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +30,11 @@ STREAMS = 2048
 
 UNREAD_BYTES = 64 * 1024 * 1024
 """Answers that one connection may leave unread before its next calls are refused: they wait here, whatever deadline."""
+ALL_UNREAD_BYTES = 4 * UNREAD_BYTES
+UNREAD_SHARE_BYTES = 1024 * 1024
+"""Answers that all connections of a listener may leave unread before those that left more than a little are refused."""
+CONNECTIONS = 1024
+"""Connections that a listener has at once; more are closed as they come."""
 DIALOGUES = 32
 """Dialogues that a listener has under way at once: anybody may begin one, and each may hold a megabyte or two."""
 ANYBODYS_CALLS = 64
@@ -36,15 +42,18 @@ ANYBODYS_CALLS = 64
 SHARES = 4
 """One connection may hold one of so many parts of what the requests that are arriving may hold."""
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(slots=True)
 class Intake:
-    """What a listener's connections share: what is served there, how large a request may be, what is arriving."""
+    """What a listener's connections share: what is served there, how large a request may be, what is under way."""
 
     served: Mapping[bytes, Served]
     max_bytes: int
     most_held: int
     held: int = 0
+    unread: int = 0
     dialogues: int = 0
     connections: "set[ServerConnection]" = field(default_factory=set)
     empty: asyncio.Event = field(default_factory=asyncio.Event)
@@ -60,6 +69,9 @@ class ServerConnection(Link):
         self._calls: dict[int, Call] = {}
         self._held = 0
         self._anybodys = 0
+        self._given = 0
+        self._unread = 0
+        self._taken: int | None = None
         self._going = False
         intake.connections.add(self)
         intake.empty.clear()
@@ -68,6 +80,26 @@ class ServerConnection(Link):
     def calls(self) -> tuple[Call, ...]:
         """The calls under way."""
         return tuple(self._calls.values())
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin, unless there are too many connections."""
+        super().connection_made(transport)
+        if len(self._intake.connections) > CONNECTIONS:
+            _log.warning("too many connections: one more was closed", extra={"most": CONNECTIONS})
+            self.abort()
+
+    def flush(self) -> None:
+        """Send what may be sent, and note what has to wait for the client."""
+        super().flush()
+        unread = self.http2.queued_body_size() if self.open else 0
+        if unread != self._unread:
+            self._intake.unread += unread - self._unread
+            self._unread = unread
+
+    def stands_still(self) -> bool:
+        """Whether the client left everything unread since this was asked last, though it answers pings."""
+        before, self._taken = self._taken, self._given - self._unread if self._unread else None
+        return before is not None and self._taken == before
 
     def on_event(self, event: Event) -> None:
         """A stream begins, goes on, or ends."""
@@ -88,6 +120,8 @@ class ServerConnection(Link):
     def on_lost(self) -> None:
         """The client is gone, and waits for nothing any more."""
         self._intake.connections.discard(self)
+        self._intake.unread -= self._unread
+        self._unread = 0
         if not self._intake.connections:
             self._intake.empty.set()
         calls, self._calls = self._calls, {}
@@ -121,6 +155,7 @@ class ServerConnection(Link):
         if self._has(stream_id):
             with suppress(NGH2Error):  # closed by what is next to be handled
                 self.http2.send_data(stream_id, data)
+                self._given += len(data)
             self.flush_soon()
 
     def tail(self, stream_id: int, fields: Fields) -> None:
@@ -190,7 +225,7 @@ class ServerConnection(Link):
         except ValueError as error:
             raise StatusError(Status.INVALID_ARGUMENT, str(error)) from None
         principal = None if served.admit is None else served.admit(Metadata(request.headers))
-        if self.http2.queued_body_size() > UNREAD_BYTES:
+        if self._unread > (UNREAD_BYTES if self._intake.unread <= ALL_UNREAD_BYTES else UNREAD_SHARE_BYTES):
             raise StatusError(Status.RESOURCE_EXHAUSTED, "read the answers to the calls before this one")
         if served.admit is None and self._anybodys >= ANYBODYS_CALLS:
             words = f"{ANYBODYS_CALLS} calls that need no credentials are under way on this connection already"
