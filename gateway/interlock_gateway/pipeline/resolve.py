@@ -139,7 +139,7 @@ class Resolver:
         tool = self._parts.registry.find(claimed.tool)
         problem = _no_longer_the_same(tool, claimed)
         if tool is None or problem is not None:
-            await self.settling.release(claimed)
+            await self.settling.release(claimed, run.call_id)
             return await self._void(run, problem or "")
         return await self._apply_claimed(run, tool, claimed, arguments)
 
@@ -166,7 +166,7 @@ class Resolver:
     async def _put_back(self, run: CallRun, action: PendingAction) -> None:
         """While people decide the action is pending like any other, and may be discarded."""
         run.before_waiting = None
-        await self.settling.release(action)
+        await self.settling.release(action, run.call_id)
         run.live.pending_count += 1
 
     async def _applied_and_settled(self, run: CallRun, action: PendingAction) -> CallResult:
@@ -189,7 +189,7 @@ class Resolver:
     async def _after_apply(self, run: CallRun, action: PendingAction, result: CallResult | None) -> CallResult:
         """Move the pending action to where the apply left it, and say so in the answer."""
         if run.journaled and (result is None or result.status is CallStatus.OUTCOME_UNKNOWN):
-            await self.settling.finish(action, PendingState.OUTCOME_UNKNOWN, "the outcome is not known")
+            await self.settling.finish(action, run.call_id, PendingState.OUTCOME_UNKNOWN, "the outcome is not known")
             return self._counted(run, "outcome_unknown", result)
         if run.before_waiting is None:
             waiting = result or _refused(run, "not_applied", "the apply did not take place")
@@ -197,9 +197,9 @@ class Resolver:
         if run.outcome is not None and run.outcome.state_changed:
             return await self._stale(run, action)
         if result is not None and result.status is CallStatus.COMPLETED and not result.is_error:
-            await self.settling.finish(action, PendingState.APPLIED, "applied")
+            await self.settling.finish(action, run.call_id, PendingState.APPLIED, "applied")
             return self._counted(run, "applied", result)
-        await self.settling.release(action, _why(result))
+        await self.settling.release(action, run.call_id, _why(result))
         run.live.pending_count += 1
         return _reminded(result) if result is not None else _refused(run, "not_applied", "the apply did not take place")
 
@@ -208,7 +208,7 @@ class Resolver:
         run.live.pending_count += 1
         if again.status is not CallStatus.PREVIEW:
             # The change cannot even be previewed any more: the old action stays, to be retried or discarded.
-            await self.settling.release(action, STATE_CHANGED.split(" This", 1)[0])
+            await self.settling.release(action, run.call_id, STATE_CHANGED.split(" This", 1)[0])
             return _reminded(replace(again, content=(Text(STATE_CHANGED.split(" This", 1)[0]), *again.content)))
         return replace(again, content=(Text(STATE_CHANGED), *again.content))
 

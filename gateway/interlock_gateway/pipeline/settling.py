@@ -21,40 +21,39 @@ class Settling:
     def __init__(self, store: PendingStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._owed: dict[str, tuple[PendingState, str]] = {}
+        self._owed: dict[tuple[str, str], tuple[PendingState, str]] = {}
 
     def __len__(self) -> int:
         return len(self._owed)
 
-    async def finish(self, action: PendingAction, state: PendingState, reason: str) -> None:
-        """Being applied → `state`."""
-        await self._move(action.pending_id, state, reason)
+    async def finish(self, action: PendingAction, claimant: str, state: PendingState, reason: str) -> None:
+        """Being applied by `claimant`, a call id → `state`."""
+        await self._move((action.pending_id, claimant), state, reason)
 
-    async def release(self, action: PendingAction, last_error: str = "") -> None:
-        """Being applied → pending, on top again (PREV-7); `last_error` says why it was not applied."""
-        await self._move(action.pending_id, PendingState.PENDING, last_error)
+    async def release(self, action: PendingAction, claimant: str, last_error: str = "") -> None:
+        """Being applied by `claimant` → pending, on top again (PREV-7); `last_error` says why it was not applied."""
+        await self._move((action.pending_id, claimant), PendingState.PENDING, last_error)
 
     async def retry(self) -> None:
         """Try again what could not be written."""
-        for pending_id, (state, reason) in tuple(self._owed.items()):
-            await self._move(pending_id, state, reason)
+        for claim, (state, reason) in tuple(self._owed.items()):
+            await self._move(claim, state, reason)
 
-    async def _move(self, pending_id: str, state: PendingState, reason: str) -> None:
+    async def _move(self, claim: tuple[str, str], state: PendingState, reason: str) -> None:
         try:
-            await self._written(pending_id, state, reason)
+            await self._written(claim, state, reason)
         except (UnknownRecordError, UnknownTransitionError):
             # Somebody else has moved it meanwhile; what the database says holds.
-            self._owed.pop(pending_id, None)
+            self._owed.pop(claim, None)
         except StateError as error:
-            self._owed[pending_id] = (state, reason)
-            _log.warning(
-                "a pending action could not be settled", extra={"pending_id": pending_id, "problem": str(error)}
-            )
+            self._owed[claim] = (state, reason)
+            _log.warning("a pending action could not be settled", extra={"pending_id": claim[0], "problem": str(error)})
         else:
-            self._owed.pop(pending_id, None)
+            self._owed.pop(claim, None)
 
-    def _written(self, pending_id: str, state: PendingState, reason: str) -> Awaitable[PendingAction]:
+    def _written(self, claim: tuple[str, str], state: PendingState, reason: str) -> Awaitable[PendingAction]:
+        pending_id, claimant = claim
         now = self._clock.now()
         if state is PendingState.PENDING:
-            return self._store.release_pending(pending_id, now, reason)
-        return self._store.finish_pending(pending_id, state, now, reason)
+            return self._store.release_pending(pending_id, claimant, now, reason)
+        return self._store.finish_pending(pending_id, claimant, state, now, reason)

@@ -182,15 +182,18 @@ class PendingStore(Protocol):
         """
         ...
 
-    async def release_pending(self, pending_id: str, now: float, last_error: str = "") -> PendingAction:
-        """Being applied → pending, on top again (PREV-7); discarded when the session was closed meanwhile.
+    async def release_pending(self, pending_id: str, claimant: str, now: float, last_error: str = "") -> PendingAction:
+        """Being applied by `claimant` → pending, on top again (PREV-7); discarded in a session that was closed.
 
-        `last_error` says why it was not applied; empty leaves what was said before.
+        Raises `UnknownTransitionError` when another one applies it by now. `last_error` says why it was not applied;
+        empty leaves what was said before.
         """
         ...
 
-    async def finish_pending(self, pending_id: str, state: PendingState, now: float, reason: str) -> PendingAction:
-        """Being applied → `state`: applied or unknown."""
+    async def finish_pending(
+        self, pending_id: str, claimant: str, state: PendingState, now: float, reason: str
+    ) -> PendingAction:
+        """Being applied by `claimant` → `state`: applied or unknown."""
         ...
 
     async def settle_unknown(self, pending_id: str, now: float, *, applied: bool) -> PendingAction:

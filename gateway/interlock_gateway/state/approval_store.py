@@ -41,6 +41,7 @@ _SEE = Statement(
         .on_conflict_do_nothing()
     )
 )
+_FORGET_ONE_SEEN = Statement(delete(seen_answers).where(seen_answers.c.key_sha256 == bindparam("key")))
 _IS_FREE = webhook_deliveries.c.delivered_at.is_(None) & (webhook_deliveries.c.claimed_until <= bindparam("now"))
 _CLAIM = Statement(
     lambda insert: (
@@ -120,6 +121,10 @@ class StoredApprovals:
     async def first_use(self, key_sha256: str, expires_at: float) -> bool:
         """Whether this key is seen for the first time; it is remembered until `expires_at` at least."""
         return await self._writer.submit(lambda link: link.change(_SEE, key=key_sha256, expiry=expires_at) == 1)
+
+    async def give_back_use(self, key_sha256: str) -> None:
+        """What came with this key did not come about: it may come again."""
+        await self._writer.submit(lambda link: link.change(_FORGET_ONE_SEEN, key=key_sha256))
 
     async def claim_delivery(
         self, channel: str, checkpoint_id: str, event: str, *, now: float, until: float, expires_at: float

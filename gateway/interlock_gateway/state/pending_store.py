@@ -73,16 +73,28 @@ class PendingActions:
 
         return await self._writer.submit(work)
 
-    async def release_pending(self, pending_id: str, now: float, last_error: str = "") -> PendingAction:
-        """Being applied → pending, on top again (PREV-7); discarded when the session was closed meanwhile.
+    async def release_pending(self, pending_id: str, claimant: str, now: float, last_error: str = "") -> PendingAction:
+        """Being applied by `claimant` → pending, on top again (PREV-7); discarded in a session that was closed.
 
-        `last_error` says why it was not applied; empty leaves what was said before.
+        Raises `UnknownTransitionError` when another one applies it by now. `last_error` says why it was not applied;
+        empty leaves what was said before.
         """
-        return await self._writer.submit(partial(_release, pending_id=pending_id, now=now, last_error=last_error))
 
-    async def finish_pending(self, pending_id: str, state: PendingState, now: float, reason: str) -> PendingAction:
-        """Being applied → `state`: applied or unknown."""
-        work = partial(_move, pending_id=pending_id, source=PendingState.APPLYING, target=state, now=now, reason=reason)
+        def work(link: Link) -> PendingAction:
+            _check_claim(link, pending_id, claimant, PendingState.PENDING)
+            return _release(link, pending_id, now, last_error)
+
+        return await self._writer.submit(work)
+
+    async def finish_pending(
+        self, pending_id: str, claimant: str, state: PendingState, now: float, reason: str
+    ) -> PendingAction:
+        """Being applied by `claimant` → `state`: applied or unknown."""
+
+        def work(link: Link) -> PendingAction:
+            _check_claim(link, pending_id, claimant, state)
+            return _move(link, pending_id, PendingState.APPLYING, state, now=now, reason=reason)
+
         return await self._writer.submit(work)
 
     async def settle_unknown(self, pending_id: str, now: float, *, applied: bool) -> PendingAction:
@@ -140,6 +152,14 @@ def _replace(link: Link, old_id: str, new: PendingAction) -> PendingAction:
     sequence_if_open(link, new.session_id)
     _swap(link, old, PendingState.DISCARDED, new.created_at, "replaced by a fresh preview")
     return _insert(link, replace(new, sequence=old.sequence))
+
+
+def _check_claim(link: Link, pending_id: str, claimant: str, target: PendingState) -> None:
+    # Whoever is told late that a move could not be written must not end the claim of the one that came after it.
+    before = _existing(link, pending_id)
+    claimed = link.row(sql.CLAIMANT, id=pending_id)
+    if before.state is PendingState.APPLYING and claimed is not None and claimed[0] != claimant:
+        raise _cannot_go(before.state, target)
 
 
 def _release(link: Link, pending_id: str, now: float, last_error: str) -> PendingAction:

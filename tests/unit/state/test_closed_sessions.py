@@ -37,7 +37,7 @@ async def test_an_apply_that_fails_after_the_close_leaves_nothing_pending(store:
     await store.sessions.close_session("s", NOW)
     await store.pending.discard_session_pending("s", "session closed", NOW)
 
-    released = await store.pending.release_pending("1", NOW)
+    released = await store.pending.release_pending("1", "me", NOW)
 
     assert released.state is PendingState.DISCARDED
     assert await store.pending.list_pending("s", NOW) == ()

@@ -61,7 +61,7 @@ async def test_only_the_top_can_be_claimed_and_what_is_being_applied_still_cover
     assert claimed.state is PendingState.APPLYING
     assert await store.pending.claim_pending("top", "me", NOW) is None
     assert await store.pending.claim_pending("below", "me", NOW) is None
-    await store.pending.finish_pending("top", PendingState.APPLIED, NOW, "")
+    await store.pending.finish_pending("top", "me", PendingState.APPLIED, NOW, "")
     assert await store.pending.claim_pending("below", "me", NOW) is not None
 
 
@@ -70,7 +70,7 @@ async def test_an_action_that_is_released_is_on_top_again(store: SqlStateStore) 
     await store.pending.claim_pending("2", "me", NOW)
     await push(store, "3")
 
-    released = await store.pending.release_pending("2", NOW + 1)
+    released = await store.pending.release_pending("2", "me", NOW + 1)
 
     assert released.state is PendingState.PENDING
     assert await listed(store) == ["2", "3", "1"]
@@ -90,7 +90,7 @@ async def test_a_fresh_preview_takes_the_place_of_the_old_one(store: SqlStateSto
     assert await store.pending.top_pending("s", NOW) == fresh
     assert fresh.state_token == "new"
     with pytest.raises(UnknownTransitionError):
-        await store.pending.release_pending("3", NOW)
+        await store.pending.release_pending("3", "me", NOW)
 
 
 async def test_only_what_is_pending_or_being_applied_is_replaced(store: SqlStateStore) -> None:
@@ -101,7 +101,7 @@ async def test_only_what_is_pending_or_being_applied_is_replaced(store: SqlState
     with pytest.raises(StateConflictError):
         await store.pending.replace_pending("1", an_action("x", "t"))
     await store.pending.claim_pending("1", "me", NOW)
-    await store.pending.finish_pending("1", PendingState.OUTCOME_UNKNOWN, NOW, "cut off")
+    await store.pending.finish_pending("1", "me", PendingState.OUTCOME_UNKNOWN, NOW, "cut off")
     with pytest.raises(UnknownTransitionError):
         await store.pending.replace_pending("1", an_action("x"))
     assert await listed(store) == []
@@ -169,7 +169,7 @@ async def test_somebody_settles_what_is_unknown_once(
 ) -> None:
     await push(store, "1")
     await store.pending.claim_pending("1", "me", NOW)
-    unknown = await store.pending.finish_pending("1", PendingState.OUTCOME_UNKNOWN, NOW, "cut off")
+    unknown = await store.pending.finish_pending("1", "me", PendingState.OUTCOME_UNKNOWN, NOW, "cut off")
     assert await store.pending.unknown_pending("s") == (unknown,)
     assert await listed(store) == []
 
@@ -182,18 +182,18 @@ async def test_somebody_settles_what_is_unknown_once(
 async def test_steps_that_the_table_does_not_hold_raise(store: SqlStateStore) -> None:
     await push(store, "1")
     with pytest.raises(UnknownTransitionError):
-        await store.pending.finish_pending("1", PendingState.APPLIED, NOW, "never claimed")
+        await store.pending.finish_pending("1", "me", PendingState.APPLIED, NOW, "never claimed")
     with pytest.raises(UnknownTransitionError):
-        await store.pending.release_pending("1", NOW)
+        await store.pending.release_pending("1", "me", NOW)
     with pytest.raises(UnknownTransitionError):
         await store.pending.settle_unknown("1", NOW, applied=True)
     await store.pending.claim_pending("1", "me", NOW)
     with pytest.raises(UnknownTransitionError):
-        await store.pending.finish_pending("1", PendingState.EXPIRED, NOW, "")
+        await store.pending.finish_pending("1", "me", PendingState.EXPIRED, NOW, "")
     with pytest.raises(UnknownTransitionError):
         await store.pending.settle_unknown("1", NOW, applied=True)
     with pytest.raises(UnknownRecordError):
-        await store.pending.finish_pending("nothing", PendingState.APPLIED, NOW, "")
+        await store.pending.finish_pending("nothing", "me", PendingState.APPLIED, NOW, "")
 
 
 async def test_an_action_needs_a_session_and_an_id_of_its_own(store: SqlStateStore) -> None:
@@ -215,3 +215,18 @@ async def test_pending_actions_survive_a_restart(url: str, store: SqlStateStore)
     async with await SqlStateStore.open(url, replica_id="r1") as restarted:
         await restarted.journal.recover(NOW)
         assert await restarted.pending.list_pending("s", NOW) == (pushed[1], pushed[0])
+
+
+@pytest.mark.req("PREV-13")
+async def test_who_lets_go_late_does_not_let_go_for_who_came_after(store: SqlStateStore) -> None:
+    await push(store, "1")
+    await store.pending.claim_pending("1", "first", NOW)
+    await store.pending.release_pending("1", "first", NOW)
+    assert await store.pending.claim_pending("1", "second", NOW) is not None
+    with pytest.raises(UnknownTransitionError):
+        await store.pending.release_pending("1", "first", NOW)
+    with pytest.raises(UnknownTransitionError):
+        await store.pending.finish_pending("1", "first", PendingState.APPLIED, NOW, "")
+    assert await store.pending.claim_pending("1", "third", NOW) is None
+    done = await store.pending.finish_pending("1", "second", PendingState.APPLIED, NOW, "")
+    assert done.state is PendingState.APPLIED
