@@ -139,7 +139,8 @@ class WebhookConfig(Section):
     url_file: Path | None = None
     """A file that holds the address, in place of `url`."""
     secret: Annotated[str, Field(repr=False)] = ""
-    """Signs what is posted, and the answers: `whsec_` and base64 of 24 to 64 bytes, or Slack's signing secret."""
+    """Signs what is posted, and the answers: `whsec_` and base64 of 24 to 64 bytes, or Slack's signing secret. At
+    least 16 characters, and no whitespace."""
     secret_file: Path | None = None
     """A file that holds the secret, in place of `secret`."""
     approvers: Annotated[tuple[WebhookApproverConfig, ...], Field(min_length=1)]

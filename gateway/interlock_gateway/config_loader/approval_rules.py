@@ -12,6 +12,7 @@ from interlock_gateway.core.session import Role
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
 _ANONYMOUS = "anonymous"
+SHORTEST_SECRET = 16
 
 
 def approval_contradictions(config: Config) -> Found:
@@ -26,6 +27,15 @@ def approval_contradictions(config: Config) -> Found:
             yield (*path, "name"), f"{dotted((*path, 'name'))} is used twice: {webhook.name}"
         yield from _target(config, webhook, path)
         yield from _approvers(config, webhook, path)
+
+
+def secret_problem(secret: str) -> str:
+    """Why `secret` signs nothing, without repeating any of it; empty when it may."""
+    if any(character.isspace() for character in secret):
+        return "has whitespace in it, which no secret of a webhook has"
+    if len(secret) < SHORTEST_SECRET:
+        return f"has {len(secret)} characters; it needs {SHORTEST_SECRET} at least, or it can be guessed"
+    return ""
 
 
 def _roles(config: Config) -> Found:
@@ -72,6 +82,8 @@ def _target(config: Config, webhook: WebhookConfig, path: SettingPath) -> Found:
     ):
         if bool(given) == (file is not None):
             yield (*path, key), f"{dotted(path)} needs either {key} or {key}_file"
+    if webhook.secret and (problem := secret_problem(webhook.secret)):
+        yield (*path, "secret"), f"{dotted((*path, 'secret'))} {problem}"
     if webhook.url and not _is_encrypted(config, webhook.url):
         words = "must begin with https://, or with http:// and name this machine"
         yield (*path, "url"), f"{dotted((*path, 'url'))} {words}"

@@ -86,6 +86,25 @@ def test_a_secret_that_is_none_is_refused_without_being_repeated(secret: str) ->
 
 
 @pytest.mark.req("CHK-8", "SEC-4")
+@pytest.mark.parametrize("kind", ["generic", "slack"])
+@pytest.mark.parametrize(
+    ("secret", "said"), [("SECRET-PATH", "16 at least"), ("SECRET-PATH and more", "has whitespace in it")]
+)
+def test_a_secret_that_can_be_guessed_or_is_none_is_refused_wherever_it_stands(
+    tmp_path: Path, kind: str, secret: str, said: str
+) -> None:
+    (tmp_path / "secret").write_text(secret)
+    who = "approvers: [{principal: alice, slack_user: U0ALICE}]"
+    hook = f"name: t, kind: {kind}, url: 'https://x', {who}"
+    with pytest.raises(InvalidConfigError, match=said) as written_out:
+        written(tmp_path, with_webhook(f"{hook}, secret: '{secret}'"))
+    from_file = written(tmp_path, with_webhook(f"{hook}, secret_file: {tmp_path}/secret"))
+    with pytest.raises(ConfigError, match=said) as read:
+        webhook_of(from_file.approvals.webhooks[0])
+    assert "SECRET-PATH" not in f"{written_out.value} {read.value}"
+
+
+@pytest.mark.req("CHK-8", "SEC-4")
 def test_secrets_come_from_files_and_are_shown_to_nobody(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(f"{SECRET}\n")
     (tmp_path / "url").write_text("https://x.example/SECRET-PATH\n")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from interlock_gateway.approvals.handlers import Channel
 from interlock_gateway.approvals.webhooks.signing import read_secret
 from interlock_gateway.config import WebhookApproverConfig, WebhookConfig
+from interlock_gateway.config_loader.approval_rules import secret_problem
 from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.errors import ConfigError
 
@@ -43,6 +44,8 @@ def webhook_of(settings: WebhookConfig) -> Webhook:
     """A configured webhook. Raises `ConfigError`, which names the setting and never what is secret."""
     name, is_slack = f"approvals.webhooks ({settings.name})", settings.kind == "slack"
     secret = settings.secret or _file(settings, "secret_file")
+    if problem := secret_problem(secret):
+        raise ConfigError(f"{name}: the secret {problem}")
     try:
         key = b"" if is_slack else read_secret(secret)
     except ValueError as error:
