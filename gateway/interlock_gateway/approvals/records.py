@@ -46,6 +46,10 @@ class ApprovalStore(Protocol):
         """Whether this key is seen for the first time; it is remembered until `expires_at` at least."""
         ...
 
+    async def give_back_use(self, key_sha256: str) -> None:
+        """What came with this key did not come about: it may come again."""
+        ...
+
     async def claim_delivery(
         self, channel: str, checkpoint_id: str, event: str, *, now: float, until: float, expires_at: float
     ) -> bool:

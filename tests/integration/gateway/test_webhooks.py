@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 from gateway_bench import bench
+from interlock_gateway.approvals.desk import ApprovalDesk
 from interlock_gateway.approvals.webhooks.courier import CLAIM_S
 from interlock_gateway.core.change import EVERYTHING
-from interlock_gateway.core.checkpoint import CheckpointState
+from interlock_gateway.core.checkpoint import Checkpoint, CheckpointState
+from interlock_gateway.pipeline.ports import StateUnavailableError
 from webhook_reach import Reached, good, reached, sent_links, settings
 from webhook_receiver import KEY, SECRET, SLACK_SECRET, Doors, Received, receiver
 
@@ -161,6 +163,22 @@ async def test_an_answer_counts_once_and_for_its_own_checkpoint(to: Reached) -> 
     assert (await to.doors.signed("tickets", good())).status_code == 409
     assert len((await to.state(1)).answers) == 1
     assert (await to.state(2)).answers == ()
+
+
+@pytest.mark.req("REL-2")
+async def test_an_answer_that_the_database_did_not_take_may_be_sent_again(
+    to: Reached, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unavailable(*_: object) -> Checkpoint:
+        raise StateUnavailableError("the database is away")
+
+    await to.ask()
+    with monkeypatch.context() as away:
+        away.setattr(ApprovalDesk, "decide", unavailable)
+        assert (await to.doors.signed("tickets", good(), message_id="msg_1")).status_code == 503
+    assert (await to.doors.signed("tickets", good(), message_id="msg_1")).status_code == 200
+    assert (await to.doors.signed("tickets", good(), message_id="msg_1")).status_code == 409
+    assert len((await to.state()).answers) == 1
 
 
 @pytest.mark.req("CHK-6", "REL-2")

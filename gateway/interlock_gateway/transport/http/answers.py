@@ -26,6 +26,7 @@ from interlock_gateway.approvals.webhooks.targets import Webhook
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.http import pages
 
@@ -87,9 +88,9 @@ class _Doors:
         body = await _body(request, MOST_BYTES)
         with _signed():
             message_id = signing.verify(webhook.key, request.headers, body, self._parts.clock.now())
-        await self._only_once(webhook, message_id)
+        key = await self._only_once(webhook, message_id)
         approver, said = read_answer(body)
-        return await self._decided(webhook.approver(approver), said)
+        return await self._decided(webhook.approver(approver), said, key)
 
     async def slack(self, request: Request) -> Response:
         """A button that somebody pressed in Slack."""
@@ -97,9 +98,9 @@ class _Doors:
         body = await _body(request, MOST_BYTES)
         with _signed():
             signature = signing.verify_slack(webhook.secret, request.headers, body, self._parts.clock.now())
-        await self._only_once(webhook, signature)
+        key = await self._only_once(webhook, signature)
         user, said = slack.pressed(body)
-        return await self._decided(webhook.slack_approver(user), said)
+        return await self._decided(webhook.slack_approver(user), said, key)
 
     async def look(self, request: Request) -> Response:
         """What a link is for."""
@@ -121,17 +122,23 @@ class _Doors:
             raise RequestError(RequestFault.CHECKPOINT_NOT_FOUND, "there is no such webhook")
         return webhook
 
-    async def _only_once(self, webhook: Webhook, identity: str) -> None:
-        """Raise `RequestError` for a message that came in before, at whichever replica."""
+    async def _only_once(self, webhook: Webhook, identity: str) -> str:
+        """The key of a message that comes in first. Raises `RequestError` for others, at whichever replica."""
         key = sha256(f"{webhook.name}\0{identity}".encode()).hexdigest()
         expires_at = self._parts.clock.now() + 2 * signing.TOLERANCE_S
         if not await self._parts.store.first_use(key, expires_at):
             raise RequestError(RequestFault.CHECKPOINT_NOT_OPEN, "this message came in before")
+        return key
 
-    async def _decided(self, approver: Principal | None, said: Said) -> Response:
+    async def _decided(self, approver: Principal | None, said: Said, key: str) -> Response:
         if approver is None:
             raise RequestError(RequestFault.ROLE_MISSING, "nobody configured for this webhook says so")
-        after = await self._parts.desk.decide(approver, said)
+        try:
+            after = await self._parts.desk.decide(approver, said)
+        except StateError:
+            # Whoever sent it is told to send it again, and it is the same message then.
+            await self._parts.store.give_back_use(key)
+            raise
         return JSONResponse({"checkpoint_id": after.checkpoint_id, "state": after.state.value})
 
 
