@@ -4,7 +4,7 @@ import json
 
 import pytest
 from interlock_gateway.approvals.webhooks.payloads import WebhookEvent
-from interlock_gateway.approvals.webhooks.slack import message
+from interlock_gateway.approvals.webhooks.slack import APPROVE, DENY, message
 from waiting_checkpoints import waiting
 
 
@@ -21,3 +21,12 @@ def test_an_intent_of_several_lines_stays_on_its_own() -> None:
     posted = json.loads(message(WebhookEvent.OPENED, waiting(intent=intent), ()))
     lines = posted["blocks"][1]["text"]["text"].splitlines()
     assert [line.partition(":")[0] for line in lines] == ["Tool", "Asked by", "Session", "Intent, in the agent's words"]
+
+
+@pytest.mark.req("CHK-10")
+@pytest.mark.parametrize(("size", "actions"), [(2400, [APPROVE, DENY]), (2600, [DENY])])
+def test_an_input_that_is_not_shown_whole_cannot_be_approved_there(size: int, actions: list[str]) -> None:
+    given = b'{"table":"%s"}' % (b"x" * size)
+    posted = json.loads(message(WebhookEvent.OPENED, waiting(input=given, shown_input=given), ()))
+    (buttons,) = (block["elements"] for block in posted["blocks"] if block["type"] == "actions")
+    assert [one["action_id"] for one in buttons] == actions

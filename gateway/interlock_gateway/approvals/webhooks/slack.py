@@ -22,6 +22,10 @@ _REASON_BLOCK, _REASON_FIELD = "interlock_reason", "reason"
 _DECISIONS = {APPROVE: ApproverDecision.APPROVE, DENY: ApproverDecision.DENY}
 # Slack refuses a message with a longer text, header or button.
 _LONGEST_TEXT, _LONGEST_HEADER = 2500, 140
+_UNSEEN = (
+    "The input is too long for Slack, and nobody approves what they have not seen: look at it with\n"
+    "interlock checkpoints show, and answer there. It can be denied here."
+)
 _CUT = "\n[more: interlock checkpoints show]"
 
 
@@ -63,12 +67,16 @@ def _opened(safe: Checkpoint, links: Sequence[SentLink]) -> JsonObject:
     if safe.rendered_call:
         blocks.append(_preformatted(safe.rendered_call))
     # The rendering is the provider's and may leave things out; the input is what is approved.
-    blocks.append(_preformatted(safe.shown_input.decode()))
+    given = safe.shown_input.decode()
+    blocks.append(_preformatted(given))
+    whole = len(given) <= _LONGEST_TEXT
+    if not whole:
+        blocks.append({"type": "section", "text": _plain(_UNSEEN)})
     if reasons:
         blocks.append({"type": "section", "text": _plain(f"Why a person is asked:\n{reasons}")})
     if safe.preview is not None and safe.preview.preview:
         blocks.append(_preformatted(safe.preview.preview))
-    blocks += [_reason_input(), _buttons(safe)]
+    blocks += [_reason_input(), _buttons(safe, approves=whole)]
     if links:
         blocks.append(_links(links))
     return {"text": "An agent's call waits for a person.", "blocks": blocks}
@@ -93,16 +101,16 @@ def _reason_input() -> JsonObject:
     }
 
 
-def _buttons(safe: Checkpoint) -> JsonObject:
+def _buttons(safe: Checkpoint, *, approves: bool) -> JsonObject:
     # The digest goes along: a button approves the call that stands above it and no other.
     value = f"{safe.checkpoint_id}:{safe.digest}"
-    return {
-        "type": "actions",
-        "elements": [
-            {"type": "button", "action_id": APPROVE, "value": value, "style": "primary", "text": _plain("Approve")},
-            {"type": "button", "action_id": DENY, "value": value, "style": "danger", "text": _plain("Deny")},
-        ],
-    }
+    elements: list[JsonValue] = [
+        {"type": "button", "action_id": DENY, "value": value, "style": "danger", "text": _plain("Deny")},
+    ]
+    if approves:
+        approve = {"type": "button", "action_id": APPROVE, "value": value, "style": "primary"}
+        elements.insert(0, {**approve, "text": _plain("Approve")})
+    return {"type": "actions", "elements": elements}
 
 
 def _links(links: Sequence[SentLink]) -> JsonObject:
