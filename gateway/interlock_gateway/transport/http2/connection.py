@@ -85,7 +85,7 @@ class ServerConnection(Link):
         """Begin, unless there are too many connections."""
         super().connection_made(transport)
         if len(self._intake.connections) > CONNECTIONS:
-            _log.warning("too many connections: one more was closed", extra={"most": CONNECTIONS})
+            _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
             self.abort()
 
     def flush(self) -> None:
