@@ -68,6 +68,8 @@ EXPECTED = {
     "StateError": "INTERNAL",
     "StateUnavailableError": "STATE_UNAVAILABLE",
     "StateOverloadedError": "OVERLOADED",
+    "TooManyWaitingError": "OVERLOADED",
+    "SessionEndedError": "SESSION_CLOSED",
     "StateConflictError": "INTERNAL",
     "UnknownRecordError": "INTERNAL",
     "StoredFormatError": "INTERNAL",
