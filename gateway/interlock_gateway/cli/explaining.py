@@ -39,9 +39,7 @@ def explain_decision(bundle: PolicyBundle, document: dict[str, Any], timeout_s: 
 
 async def _explain(bundle: PolicyBundle, raw: bytes, timeout_s: float) -> Explanation:
     try:
-        decision = read_decision(
-            await _evaluate(bundle, raw, timeout_s), decision_id="", revision=bundle.revision, profile=bundle.profile
-        )
+        decision = read_decision(await _evaluate(bundle, raw, timeout_s), decision_id="", policy=bundle.policy)
         found = json.loads(await _evaluate(_findings_only(bundle), raw, timeout_s))
     except DecisionError as error:
         denial = denial_for_failure("", error.code, error.message, revision=bundle.revision, profile=bundle.profile)
@@ -53,7 +51,7 @@ async def _evaluate(bundle: PolicyBundle, raw: bytes, timeout_s: float) -> bytes
     engine = EmbeddedEngine(bundle, PoolSettings(workers=1, most_workers=1, timeout_s=timeout_s))
     await engine.start()
     try:
-        return await engine.evaluate(raw)
+        return (await engine.evaluate(raw)).document
     finally:
         await engine.close()
 

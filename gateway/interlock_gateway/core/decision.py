@@ -76,7 +76,8 @@ class Decision:
     """One evaluation's answer.
 
     `policy_revision` and `profile` say which policy gave it, `call_digest` what it is bound to (CHK-3); the digest is
-    empty when the call was refused before it was known.
+    empty when the call was refused before it was known. `enforced` is false under a profile that only observes (POL-5);
+    the gateway's own errors bind all the same.
     """
 
     decision_id: str
@@ -87,6 +88,7 @@ class Decision:
     policy_revision: str = ""
     profile: str = ""
     call_digest: str = ""
+    enforced: bool = True
 
     def bound_to(self, call_digest: str) -> "Decision":
         """The same decision, about the call with this digest."""
@@ -100,6 +102,7 @@ class Decision:
             self.policy_revision,
             self.profile,
             call_digest,
+            self.enforced,
         )
 
     @property

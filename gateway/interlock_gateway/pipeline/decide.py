@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+from interlock_gateway.core.answer import PolicyAnswer
 from interlock_gateway.core.decision import Decision, DecisionError, GatewayErrorCode, denial_for_failure
 from interlock_gateway.pipeline.policy_result import read_decision
 
@@ -24,8 +25,8 @@ class PolicyEvaluator(Protocol):
         """The active profile."""
         ...
 
-    async def evaluate(self, input_json: bytes) -> bytes:
-        """The decision document's JSON for one input. Raises `DecisionError`."""
+    async def evaluate(self, input_json: bytes) -> PolicyAnswer:
+        """The decision document's JSON for one input, and the policy that gave it. Raises `DecisionError`."""
         ...
 
 
@@ -36,8 +37,8 @@ async def decide(engine: PolicyEvaluator, decision_id: str, build_input: Callabl
     """
     revision, profile = engine.revision, engine.profile
     try:
-        raw = await engine.evaluate(build_input())
-        return read_decision(raw, decision_id=decision_id, revision=revision, profile=profile)
+        answer = await engine.evaluate(build_input())
+        return read_decision(answer.document, decision_id=decision_id, policy=answer.policy)
     except DecisionError as error:
         code, message = error.code, error.message
     except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):

@@ -4,7 +4,6 @@ from enum import StrEnum
 
 from interlock_gateway.core.decision import Decision, Verdict
 
-OBSERVE = "observe"
 NO_HANDLER = "checkpoint required but no approval handler is registered"
 
 
@@ -29,7 +28,7 @@ _PATHS = {
 
 def path_for(decision: Decision) -> Path:
     """Where a call goes under its decision (POL-5: `observe` enforces nothing but gateway errors)."""
-    if decision.profile == OBSERVE and not is_gateway_error(decision):
+    if not decision.enforced and not is_gateway_error(decision):
         return Path.DISPATCH
     return _PATHS[decision.verdict]
 

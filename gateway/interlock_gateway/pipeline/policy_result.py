@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
+from interlock_gateway.core.answer import ActivePolicy
 from interlock_gateway.core.decision import (
     NO_OBLIGATIONS,
     Decision,
@@ -24,7 +25,7 @@ _LARGEST_KEPT = 2048
 _MAX_SECONDS = 30 * 86_400.0
 
 
-def read_decision(raw: bytes, *, decision_id: str, revision: str, profile: str) -> Decision:
+def read_decision(raw: bytes, *, decision_id: str, policy: ActivePolicy) -> Decision:
     """The decision in `raw`. Raises `DecisionError` with `policy_malformed` for anything that is not exactly one."""
     said = _said_before(raw) if len(raw) <= _LARGEST_KEPT else _said(raw)
     return Decision(
@@ -33,8 +34,9 @@ def read_decision(raw: bytes, *, decision_id: str, revision: str, profile: str) 
         reasons=said.reasons,
         obligations=said.obligations,
         notes=said.notes,
-        policy_revision=revision,
-        profile=profile,
+        policy_revision=policy.revision,
+        profile=policy.profile,
+        enforced=policy.enforced,
     )
 
 

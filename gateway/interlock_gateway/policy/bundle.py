@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from interlock_gateway.core.answer import ActivePolicy
 from interlock_gateway.core.jsonvalue import JsonObject
 
 DECISION_RULE = "data.interlock.decision"
@@ -26,6 +27,11 @@ class PolicyBundle:
     profile: str
     enforced: bool = True
     tests: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def policy(self) -> ActivePolicy:
+        """What names it in a decision."""
+        return ActivePolicy(self.revision, self.profile, self.enforced)
 
 
 def make_bundle(sources: dict[str, str], data: JsonObject, *, profile: str, enforced: bool = True) -> PolicyBundle:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
 from interlock_gateway.policy.bundle import PolicyBundle
 
 
@@ -13,13 +14,18 @@ class PolicyEngine(Protocol):
     """Evaluates `data.interlock.decision`, and fails closed."""
 
     @property
+    def active(self) -> ActivePolicy:
+        """The policy in force, as far as the engine knows; each answer names the one that it came from."""
+        ...
+
+    @property
     def revision(self) -> str:
-        """The revision of the active bundle."""
+        """The revision of the policy in force, empty when none is known."""
         ...
 
     @property
     def profile(self) -> str:
-        """The profile of the active bundle."""
+        """The profile of the policy in force."""
         ...
 
     @property
@@ -31,8 +37,8 @@ class PolicyEngine(Protocol):
         """Load the policies. Raises `PolicyUnavailableError` when they cannot be loaded."""
         ...
 
-    async def evaluate(self, input_json: bytes) -> bytes:
-        """The decision document's JSON for one input document.
+    async def evaluate(self, input_json: bytes) -> PolicyAnswer:
+        """The decision document's JSON for one input document, and the policy that gave it.
 
         Raises `DecisionError` with a code of the closed set when there is no single decision in time; never returns
         anything in place of one. The shape of the document is for the caller to check.

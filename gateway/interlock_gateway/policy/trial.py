@@ -61,7 +61,7 @@ async def _judge(bundle: PolicyBundle, cases: list[DecisionCase]) -> list[TestRe
 
 async def _complaint(engine: EmbeddedEngine, case: DecisionCase) -> str:
     try:
-        decision = json.loads(await engine.evaluate(case.input_json))
+        decision = json.loads((await engine.evaluate(case.input_json)).document)
     except DecisionError as error:
         return f"no decision: {error.message}"
     return "; ".join(differences(case, decision))
@@ -71,6 +71,6 @@ async def _evaluate(bundle: PolicyBundle, document: bytes) -> bytes:
     engine = EmbeddedEngine(bundle, ONE_WORKER)
     await engine.start()
     try:
-        return await engine.evaluate(document)
+        return (await engine.evaluate(document)).document
     finally:
         await engine.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from engine_bundles import answering, bundle
+from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
@@ -41,7 +42,7 @@ async def failure(engine: EmbeddedEngine, document: bytes) -> GatewayErrorCode:
 
 
 async def said(engine: EmbeddedEngine) -> str:
-    return str(json.loads(await engine.evaluate(ANSWER))["said"])
+    return str(json.loads((await engine.evaluate(ANSWER)).document)["said"])
 
 
 def descriptors() -> int:
@@ -57,7 +58,8 @@ async def test_an_input_is_answered_with_the_decision_document() -> None:
     async with running() as engine:
         promised: PolicyEngine = engine
         answer = await promised.evaluate(ANSWER)
-        assert json.loads(answer) == {"verdict": "allow", "said": "hello"}
+        assert json.loads(answer.document) == {"verdict": "allow", "said": "hello"}
+        assert answer.policy == promised.active == ActivePolicy(bundle().revision, "standard")
         assert promised.ready
         assert promised.profile == "standard"
         assert promised.revision == bundle().revision
@@ -150,7 +152,7 @@ async def test_a_worker_that_was_slowed_down_is_replaced_when_it_is_done() -> No
         deciding = asyncio.create_task(engine.evaluate(large))
         await eventually(lambda: os.getpriority(os.PRIO_PROCESS, process_id) == 19)
         queued = asyncio.create_task(said(engine))
-        assert json.loads(await deciding)["size"] == 1_000_001
+        assert json.loads((await deciding).document)["size"] == 1_000_001
         assert await queued == "hello"
         assert engine.process_ids != (process_id,)
 
@@ -192,15 +194,15 @@ async def test_an_input_beyond_the_limit_is_refused_without_evaluating_it() -> N
 
 async def test_an_input_of_four_mebibytes_is_evaluated_whole() -> None:
     async with running(settings=PoolSettings(timeout_s=10.0)) as engine:
-        answer = json.loads(await engine.evaluate(b'{"do": "measure", "filler": "' + b"x" * (4 << 20) + b'"}'))
-        assert answer["size"] == 4 << 20
+        answer = await engine.evaluate(b'{"do": "measure", "filler": "' + b"x" * (4 << 20) + b'"}')
+        assert json.loads(answer.document)["size"] == 4 << 20
 
 
 async def test_many_calls_at_once_get_each_its_own_answer() -> None:
     async with running() as engine:
         documents = [f'{{"do": "answer", "say": "{number}"}}'.encode() for number in range(500)]
         answers = await asyncio.gather(*(engine.evaluate(document) for document in documents))
-        assert [json.loads(answer)["said"] for answer in answers] == [str(number) for number in range(500)]
+        assert [json.loads(answer.document)["said"] for answer in answers] == [str(number) for number in range(500)]
 
 
 async def test_a_cancelled_call_leaves_the_others_their_answers() -> None:
@@ -213,8 +215,8 @@ async def test_a_cancelled_call_leaves_the_others_their_answers() -> None:
         answers = await asyncio.gather(*tasks, return_exceptions=True)
         for number, answer in enumerate(answers):
             if number % 2:
-                assert isinstance(answer, bytes)
-                assert json.loads(answer)["said"] == str(number)
+                assert isinstance(answer, PolicyAnswer)
+                assert json.loads(answer.document)["said"] == str(number)
             else:
                 assert isinstance(answer, asyncio.CancelledError)
 
@@ -299,7 +301,7 @@ async def test_a_policy_sees_no_environment(monkeypatch: pytest.MonkeyPatch) -> 
     curious = bundle('package interlock\n\ndecision := {"verdict": "allow", "seen": opa.runtime()}\n')
     async with running(curious) as engine:
         answer = await engine.evaluate(b"{}")
-        assert b"INTERLOCK_SECRET_OF_A_TEST" not in answer
+        assert b"INTERLOCK_SECRET_OF_A_TEST" not in answer.document
 
 
 ORPHAN_MAKER = """

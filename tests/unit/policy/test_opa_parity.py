@@ -89,7 +89,7 @@ async def decided_by_workers(bundle: PolicyBundle, documents: list[bytes]) -> li
     engine = EmbeddedEngine(bundle, PoolSettings(workers=1, timeout_s=10.0))
     await engine.start()
     try:
-        return [json.loads(await engine.evaluate(document)) for document in documents]
+        return [json.loads((await engine.evaluate(document)).document) for document in documents]
     finally:
         await engine.close()
 

@@ -184,14 +184,15 @@ async def test_a_replica_that_believes_in_its_lease_is_stopped_by_the_database(
 
 @pytest.mark.req("STATE-2")
 async def test_a_replica_that_was_paused_in_a_transaction_takes_nobody_with_it(
-    migrated: str, two: tuple[SqlStateStore, SqlStateStore], caplog: pytest.LogCaptureFixture
+    migrated: str, join: Join, caplog: pytest.LogCaptureFixture
 ) -> None:
-    paused, alive = two
+    # Long enough that the one that lives does not lose its own for want of a processor.
+    paused, alive = await join("r1", 5 * LEASE_S), await join("r2", 5 * LEASE_S)
     before = alive._standing.incarnation
     async with await psycopg.AsyncConnection.connect(migrated, application_name="interlock r1") as transaction:
         await transaction.execute("SELECT 1 FROM replicas WHERE replica_id = 'r1' FOR KEY SHARE")
         stop_renewing(paused)
-        await eventually(lambda: "a replica is gone" in caplog.text)
+        await eventually(lambda: "a replica is gone" in caplog.text, within_s=30 * LEASE_S)
 
         assert alive.stands
         assert alive._standing.incarnation == before

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 
+from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.pool import PoolSettings, WorkerPool
@@ -34,6 +35,11 @@ class EmbeddedEngine:
         self._closed = False
 
     @property
+    def active(self) -> ActivePolicy:
+        """The active bundle's policy."""
+        return self._pool.bundle.policy
+
+    @property
     def revision(self) -> str:
         """The revision of the active bundle."""
         return self._pool.bundle.revision
@@ -57,7 +63,7 @@ class EmbeddedEngine:
         """Start the workers. Raises `PolicyUnavailableError` when the bundle cannot be loaded."""
         await self._pool.start()
 
-    async def evaluate(self, input_json: bytes) -> bytes:
+    async def evaluate(self, input_json: bytes) -> PolicyAnswer:
         """The decision document's JSON for one input document; the protocol says what is raised.
 
         The bundle that decides is the one active when this is called, whatever replaces it meanwhile.
@@ -67,9 +73,10 @@ class EmbeddedEngine:
                 GatewayErrorCode.POLICY_INPUT_TOO_LARGE,
                 f"the call is too large to decide about: {len(input_json)} bytes, at most {self._max_input_bytes}",
             )
-        reply, payload = await self._pool.submit(input_json)
+        pool = self._pool
+        reply, payload = await pool.submit(input_json)
         if reply is Reply.OK:
-            return payload
+            return PolicyAnswer(payload, pool.bundle.policy)
         raise _failure(reply, payload)
 
     async def replace(self, bundle: PolicyBundle) -> None:
