@@ -133,15 +133,16 @@ def _load(path: Path, directory: Path) -> DecisionCase:
     except ValidationError as error:
         first = error.errors()[0]
         raise PolicySourceError(place, f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}") from error
-    document = _document(file)
+    document = document_of(file)
     for pointer in file.without:
         _take_away(document, pointer, place)
     text = json.dumps(document, ensure_ascii=False).encode()
     return DecisionCase(place.removesuffix(".yaml"), path, file, text)
 
 
-def _document(file: CaseFile) -> JsonObject:
-    tool = _definition(file.tool)
+def document_of(file: CaseFile) -> JsonObject:
+    """The policy input of a case, with nothing taken away."""
+    tool = definition_of(file.tool)
     registered = register(
         provider="provider",
         declared=tool,
@@ -160,7 +161,8 @@ def _document(file: CaseFile) -> JsonObject:
     }
 
 
-def _definition(tool: CaseTool) -> ToolDefinition:
+def definition_of(tool: CaseTool) -> ToolDefinition:
+    """The definition of a tool that a case describes."""
     return ToolDefinition(
         name=tool.name,
         input_schema=tool.input_schema,
