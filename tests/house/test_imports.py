@@ -32,6 +32,7 @@ BEHIND_PORTS = {"artifacts", "audit", "extensions", "policy", "results", "state"
 OUTER = {"app", "serving", "cli", "demo"}
 # Foreign libraries that only these packages know, so that each can be replaced in one place.
 KNOWN_ONLY_TO = {
+    "ada_url": {"facts"},
     "alembic": {"state"},
     "google.protobuf": {"providers", "transport"} | OUTER,
     "grpc": {"providers", "transport"} | OUTER,
@@ -45,6 +46,7 @@ KNOWN_ONLY_TO = {
     "regorus": {"policy"},
     "rich": {"cli", "demo"},
     "sqlalchemy": {"state"},
+    "sqlglot": {"facts"},
     "starlette": {"transport"},
     "typer": {"cli"},
     "uvicorn": {"transport"},

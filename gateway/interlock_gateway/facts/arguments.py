@@ -24,8 +24,15 @@ FALLBACK_NAMES: dict[FactKind, frozenset[str]] = {
         }
     ),
     "command": frozenset({"command", "commands", "cmd", "script", "scripts", "shell", "bash", "code"}),
-    "url": frozenset({"url", "urls", "uri", "href", "link", "endpoint"}),
-    "sql": frozenset({"sql", "query", "statement", "statements"}),
+    "url": frozenset(
+        {
+            *("url", "urls", "uri", "uris", "href", "link", "links", "endpoint", "address", "website", "web_page"),
+            *("target_url", "base_url", "page_url", "image_url", "download_url", "webhook", "webhook_url"),
+            *("targetUrl", "baseUrl", "pageUrl", "imageUrl", "downloadUrl", "webhookUrl", "callback_url"),
+            *("callbackUrl", "proxy", "proxy_url", "proxyUrl"),
+        }
+    ),
+    "sql": frozenset({"sql", "query", "queries", "statement", "statements", "sql_query", "sqlQuery", "raw_sql"}),
 }
 """Names that hold a kind of thing when neither the operator nor the tool's schema says which arguments do."""
 

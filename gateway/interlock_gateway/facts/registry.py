@@ -22,7 +22,8 @@ class Section:
 class Extractor:
     """A module in `classes` defines one as `EXTRACTOR`. `schema` is the JSON Schema of its section.
 
-    `extract` is pure but for looking at the file system, bounded, and never raises.
+    `extract` is pure but for looking at the file system, bounded, and never raises. What it needs of large libraries it
+    loads when it is first called, in a thread of its own: those who have no tool of the class do not pay for them.
     """
 
     permission_class: str
