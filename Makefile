@@ -77,6 +77,10 @@ bench: setup ## Measure speed and size, side by side with a direct call and a ba
 faults: setup ## Attack approvals, kill gateways, make previews stale, take work back: docs/reliability.md has the figures.
 	@$(python) tests/faults $(ARGS)
 
+.PHONY: subset
+subset: setup tools ## Run OPA's own cases, and write what Rego policies may use: gateway/interlock_gateway/policy/checks/subset.json.
+	@$(python) tests/conformance/make_subset.py
+
 .PHONY: requirements
 requirements: setup ## Print which requirement is claimed by which tests, and which by none.
 	@$(python) tests/house/requirement_claims.py

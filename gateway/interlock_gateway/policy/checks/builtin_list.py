@@ -1,13 +1,29 @@
-"""The declared list of built-in functions that policies may use (ENG-5)."""
+"""The declared list of built-in functions that policies may use (ENG-5, CON-3).
 
+`subset.json` is written by `make subset` from a run of OPA's own cases on the embedded engine.
+"""
+
+import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-LIST = Path(__file__).with_name("builtins.txt")
+SUBSET = Path(__file__).with_name("subset.json")
 
 
 @cache
 def allowed_builtins() -> frozenset[str]:
-    """The names on the list."""
-    lines = LIST.read_text(encoding="utf-8").splitlines()
-    return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    """The names of the declared functions."""
+    return frozenset(name for name, found in _builtins().items() if found["declared"])
+
+
+def why_refused(name: str) -> str:
+    """Why a built-in function is not declared, as words that go behind its name; empty for one that nobody knows."""
+    found = _builtins().get(name, {})
+    return str(found.get("why", ""))
+
+
+@cache
+def _builtins() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(SUBSET.read_text(encoding="utf-8"))["builtins"]
+    return found

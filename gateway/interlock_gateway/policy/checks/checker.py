@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.checks import reach, rules
+from interlock_gateway.policy.checks import constructs, reach, rules
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import Program
 from interlock_gateway.policy.checks.syntax import RegoFile, parse
@@ -15,7 +15,15 @@ from interlock_gateway.policy.settings import PolicySourceError
 Check = Callable[[Program], Iterator[Problem]]
 
 # Without these no policy is loaded at all: it would decide something else than it says.
-SAFETY_CHECKS: tuple[Check, ...] = (reach.check_builtins, reach.check_heads, rules.check_names)
+SAFETY_CHECKS: tuple[Check, ...] = (
+    reach.check_builtins,
+    reach.check_heads,
+    rules.check_names,
+    constructs.check_imports,
+    constructs.check_replaced,
+    constructs.check_memberships,
+    constructs.check_call_forms,
+)
 # These tell an author what is wrong or missing.
 AUTHOR_CHECKS: tuple[Check, ...] = (
     rules.check_described,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from interlock_gateway.policy.checks.builtin_list import allowed_builtins
+from interlock_gateway.policy.checks.builtin_list import allowed_builtins, why_refused
 from interlock_gateway.policy.checks.input_paths import NoSuchFieldError, possible_values
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import CUSTOM, Program, is_collected
@@ -20,7 +20,8 @@ def check_builtins(program: Program) -> Iterator[Problem]:
             own = (*file.package, call.base) if call.base != "data" else call.literal
             name = str(call)
             if own not in program.functions and name not in allowed_builtins():
-                yield Problem(file.path, call.line, "builtin_refused", f"calls {name}, which policies may not use")
+                why = f": it {why_refused(name)}" if why_refused(name) else ""
+                yield Problem(file.path, call.line, "builtin_refused", f"calls {name}, which policies may not use{why}")
 
 
 def check_heads(program: Program) -> Iterator[Problem]:
