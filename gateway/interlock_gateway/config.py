@@ -4,19 +4,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
+from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
+from interlock_gateway.config_section import Bytes, Seconds, Section
 from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD, Role
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
-
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-Bytes = Annotated[int, Field(ge=1, le=1 << 30)]
-
-
-class Section(BaseModel):
-    """A part of the configuration: unknown keys are refused, values are frozen."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class Front(StrEnum):
@@ -183,6 +176,13 @@ class PolicyConfig(Section):
     """Worker processes that evaluate policies."""
     max_worker_bytes: Bytes = 512 * 1024 * 1024
     """Address space of one worker process."""
+    bundle: BundleConfig | None = None
+    """A bundle, the whole policy or an overlay, instead of or beside directories."""
+    watch: bool = True
+    """Load changed overlays and newer bundles by themselves; off: with `interlock policy reload` only."""
+    watch_s: Annotated[float, Field(ge=0.05, le=3600)] = 2.0
+    """How often directories and files are looked at. A change is loaded when two looks see the same."""
+    shadow: ShadowConfig = ShadowConfig()
 
 
 class StateConfig(Section):

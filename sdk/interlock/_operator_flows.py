@@ -29,6 +29,9 @@ GET_STATUS = Method(f"{_ADMIN}/GetStatus", admin.GetStatusResponse, repeatable=T
 GET_POLICY_STATUS = Method(f"{_ADMIN}/GetPolicyStatus", admin.GetPolicyStatusResponse, repeatable=True)
 RELOAD_POLICY = Method(f"{_ADMIN}/ReloadPolicy", admin.ReloadPolicyResponse)
 SET_SHADOW_POLICY = Method(f"{_ADMIN}/SetShadowPolicy", admin.SetShadowPolicyResponse)
+LIST_SHADOW_DIFFERENCES = Method(
+    f"{_ADMIN}/ListShadowDifferences", admin.ListShadowDifferencesResponse, repeatable=True
+)
 LIST_PROVIDERS = Method(f"{_ADMIN}/ListProviders", admin.ListProvidersResponse, repeatable=True)
 REGISTER_PROVIDER = Method(f"{_ADMIN}/RegisterProvider", admin.RegisterProviderResponse)
 UNREGISTER_PROVIDER = Method(f"{_ADMIN}/UnregisterProvider", admin.UnregisterProviderResponse)
@@ -65,14 +68,23 @@ def policy_status(core: OperatorCore) -> Flow[policy_pb2.PolicyStatus]:
     return (yield from ask(GET_POLICY_STATUS, admin.GetPolicyStatusRequest(), core.timeout)).policy
 
 
-def reload_policy(core: OperatorCore, *, check_only: bool = False) -> Flow[admin.ReloadPolicyResponse]:
+def reload_policy(
+    core: OperatorCore, *, check_only: bool = False, allow_older: bool = False
+) -> Flow[admin.ReloadPolicyResponse]:
     """Load the policies again; a refused one is a normal answer, and the last good one stays."""
-    return (yield from ask(RELOAD_POLICY, admin.ReloadPolicyRequest(check_only=check_only), core.timeout))
+    request = admin.ReloadPolicyRequest(check_only=check_only, allow_older=allow_older)
+    return (yield from ask(RELOAD_POLICY, request, core.timeout))
 
 
 def set_shadow_policy(core: OperatorCore, source: str = "") -> Flow[admin.SetShadowPolicyResponse]:
     """Set the candidate policy that is evaluated beside the active one; without a source, clear it."""
     return (yield from ask(SET_SHADOW_POLICY, admin.SetShadowPolicyRequest(source=source), core.timeout))
+
+
+def shadow_differences(core: OperatorCore, limit: int = 0) -> Flow[list[policy_pb2.ShadowDifference]]:
+    """Calls that the candidate would have decided otherwise, latest first; at most `limit`, or a page of 50."""
+    request = admin.ListShadowDifferencesRequest(page_size=limit)
+    return list((yield from ask(LIST_SHADOW_DIFFERENCES, request, core.timeout)).differences)
 
 
 def providers(core: OperatorCore) -> Flow[list[registry_pb2.ProviderInfo]]:

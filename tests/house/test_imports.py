@@ -15,7 +15,7 @@ ROOMS = {
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
     {"core", "errors"},
-    {"clock", "config", "config_loader", "ids", "patience"},
+    {"clock", "config", "config_bundles", "config_loader", "config_section", "ids", "patience"},
     ROOMS,
     {"operate"},
     {"transport"},
@@ -36,11 +36,12 @@ KNOWN_ONLY_TO = {
     "alembic": {"state"},
     "google.protobuf": {"providers", "transport"} | OUTER,
     "grpc": {"providers", "transport"} | OUTER,
-    "httpx2": {"approvals"},
+    "httpx2": {"approvals", "policy"},
     "interlock": {"extensions", "providers", "references", "transport"} | OUTER,
+    "jwt": {"policy"},
     "jsonschema_rs": {"pipeline"},
     "ngh2": {"http2", "providers", "transport"},
-    "obstore": {"artifacts"},
+    "obstore": {"artifacts", "policy"},
     "prometheus_client": {"telemetry", "transport", "app", "serving"},
     "psycopg": {"state"},
     "regorus": {"policy"},

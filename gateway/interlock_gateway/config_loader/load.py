@@ -1,6 +1,6 @@
 """Defaults, then the file, then the environment: one frozen `Config`, or all that is wrong (contract.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -20,7 +20,7 @@ MAX_FILE_BYTES = 1024 * 1024
 def load_config(file: Path | None, environment: Mapping[str, str]) -> Config:
     """The configuration of `file` (none: the defaults) with what `environment` changes.
 
-    Relative paths of `policy.overlays` and `state.dir` start at the file's directory, and elsewhere at the working
+    Relative paths of `policy`'s files and of `state.dir` start at the file's directory, and elsewhere at the working
     directory. A key without a value takes its default. Raises `InvalidConfigError` with every problem.
     """
     source = _read_file(file) if file is not None else Source({})
@@ -92,11 +92,48 @@ def _anchor(tree: JsonObject, origins: Mapping[SettingPath, Origin], directory: 
     state, policy = tree.get("state"), tree.get("policy")
     if isinstance(state, dict):
         state.update(_anchored(state, "dir", ("state", "dir"), origins, directory))
-    overlays = policy.get("overlays") if isinstance(policy, dict) else None
-    if isinstance(overlays, list):
-        for index, path in enumerate(overlays):
-            place = ("policy", "overlays", index)
-            overlays[index] = _absolute(path, place, origins, directory)
+    if isinstance(policy, dict):
+        for place in _POLICY_PATHS:
+            _anchor_at(policy, ("policy",), place, origins, directory)
+
+
+_POLICY_PATHS: tuple[SettingPath, ...] = (
+    ("overlays", "*"),
+    *(
+        (*start, *end)
+        for start in (("bundle",), ("shadow", "bundle"))
+        for end in (("url",), ("token_file",), ("keys", "*", "file"), ("keys", "*", "secret_file"))
+    ),
+    ("shadow", "overlays", "*"),
+    ("shadow", "allow", "*"),
+)
+"""The settings below `policy` that name files; `*` is each item of a list."""
+
+
+def _anchor_at(
+    node: JsonValue, above: SettingPath, below: SettingPath, origins: Mapping[SettingPath, Origin], directory: Path
+) -> None:
+    """Make what is at `below` in `node` absolute, if it is there."""
+    key, *rest = below
+    if isinstance(node, list) and key == "*":
+        for index, value in enumerate(node):
+            node[index] = _anchored_below(value, (*above, index), rest, origins, directory)
+    elif isinstance(node, dict) and isinstance(key, str) and key in node:
+        node[key] = _anchored_below(node[key], (*above, key), rest, origins, directory)
+
+
+def _anchored_below(
+    value: JsonValue,
+    path: SettingPath,
+    rest: Sequence[str | int],
+    origins: Mapping[SettingPath, Origin],
+    directory: Path,
+) -> JsonValue:
+    if rest:
+        _anchor_at(value, path, tuple(rest), origins, directory)
+        return value
+    is_address = isinstance(value, str) and ":/" in value
+    return value if is_address else _absolute(value, path, origins, directory)
 
 
 def _anchored(

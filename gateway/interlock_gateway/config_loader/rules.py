@@ -9,6 +9,7 @@ from typing import TypeAlias
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader.addresses import Address, TcpAddress, UnixAddress, parse_address
 from interlock_gateway.config_loader.approval_rules import approval_contradictions
+from interlock_gateway.config_loader.policy_rules import policy_contradictions
 from interlock_gateway.config_loader.problems import SettingPath, dotted
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
@@ -30,6 +31,7 @@ def contradictions(config: Config) -> Found:
     yield from _other_addresses(config)
     yield from _identities(config)
     yield from approval_contradictions(config)
+    yield from policy_contradictions(config)
     yield from _places(config)
 
 

@@ -33,10 +33,12 @@ class GetPolicyStatusResponse(_message.Message):
     def __init__(self, policy: _Optional[_Union[_policy_pb2.PolicyStatus, _Mapping]] = ...) -> None: ...
 
 class ReloadPolicyRequest(_message.Message):
-    __slots__ = ("check_only",)
+    __slots__ = ("check_only", "allow_older")
     CHECK_ONLY_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_OLDER_FIELD_NUMBER: _ClassVar[int]
     check_only: bool
-    def __init__(self, check_only: _Optional[bool] = ...) -> None: ...
+    allow_older: bool
+    def __init__(self, check_only: _Optional[bool] = ..., allow_older: _Optional[bool] = ...) -> None: ...
 
 class ReloadPolicyResponse(_message.Message):
     __slots__ = ("reload", "policy")
@@ -59,6 +61,22 @@ class SetShadowPolicyResponse(_message.Message):
     reload: _policy_pb2.PolicyReload
     policy: _policy_pb2.PolicyStatus
     def __init__(self, reload: _Optional[_Union[_policy_pb2.PolicyReload, _Mapping]] = ..., policy: _Optional[_Union[_policy_pb2.PolicyStatus, _Mapping]] = ...) -> None: ...
+
+class ListShadowDifferencesRequest(_message.Message):
+    __slots__ = ("page_size", "page_token")
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    page_size: int
+    page_token: str
+    def __init__(self, page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListShadowDifferencesResponse(_message.Message):
+    __slots__ = ("differences", "next_page_token")
+    DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    differences: _containers.RepeatedCompositeFieldContainer[_policy_pb2.ShadowDifference]
+    next_page_token: str
+    def __init__(self, differences: _Optional[_Iterable[_Union[_policy_pb2.ShadowDifference, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListProvidersRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

@@ -55,6 +55,11 @@ class AdminServiceStub:
                 request_serializer=interlock_dot_v1_dot_admin__service__pb2.SetShadowPolicyRequest.SerializeToString,
                 response_deserializer=interlock_dot_v1_dot_admin__service__pb2.SetShadowPolicyResponse.FromString,
                 _registered_method=True)
+        self.ListShadowDifferences = channel.unary_unary(
+                '/interlock.v1.AdminService/ListShadowDifferences',
+                request_serializer=interlock_dot_v1_dot_admin__service__pb2.ListShadowDifferencesRequest.SerializeToString,
+                response_deserializer=interlock_dot_v1_dot_admin__service__pb2.ListShadowDifferencesResponse.FromString,
+                _registered_method=True)
         self.ListProviders = channel.unary_unary(
                 '/interlock.v1.AdminService/ListProviders',
                 request_serializer=interlock_dot_v1_dot_admin__service__pb2.ListProvidersRequest.SerializeToString,
@@ -134,6 +139,13 @@ class AdminServiceServicer:
 
     def SetShadowPolicy(self, request, context):
         """SetShadowPolicy sets or clears the candidate that is evaluated beside the active policy.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListShadowDifferences(self, request, context):
+        """ListShadowDifferences lists calls that the candidate would have decided otherwise, latest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -231,6 +243,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.SetShadowPolicy,
                     request_deserializer=interlock_dot_v1_dot_admin__service__pb2.SetShadowPolicyRequest.FromString,
                     response_serializer=interlock_dot_v1_dot_admin__service__pb2.SetShadowPolicyResponse.SerializeToString,
+            ),
+            'ListShadowDifferences': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListShadowDifferences,
+                    request_deserializer=interlock_dot_v1_dot_admin__service__pb2.ListShadowDifferencesRequest.FromString,
+                    response_serializer=interlock_dot_v1_dot_admin__service__pb2.ListShadowDifferencesResponse.SerializeToString,
             ),
             'ListProviders': grpc.unary_unary_rpc_method_handler(
                     servicer.ListProviders,
@@ -392,6 +409,33 @@ class AdminService:
             '/interlock.v1.AdminService/SetShadowPolicy',
             interlock_dot_v1_dot_admin__service__pb2.SetShadowPolicyRequest.SerializeToString,
             interlock_dot_v1_dot_admin__service__pb2.SetShadowPolicyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListShadowDifferences(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/interlock.v1.AdminService/ListShadowDifferences',
+            interlock_dot_v1_dot_admin__service__pb2.ListShadowDifferencesRequest.SerializeToString,
+            interlock_dot_v1_dot_admin__service__pb2.ListShadowDifferencesResponse.FromString,
             options,
             channel_credentials,
             insecure,

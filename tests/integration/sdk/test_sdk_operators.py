@@ -91,6 +91,14 @@ UNARY: list[Row] = [
         admin.SetShadowPolicyResponse(),
     ),
     (
+        "shadow_differences",
+        "ListShadowDifferences",
+        (7,),
+        {},
+        admin.ListShadowDifferencesRequest(page_size=7),
+        admin.ListShadowDifferencesResponse(),
+    ),
+    (
         "register_provider",
         "RegisterProvider",
         (registry_pb2.ProviderSpec(name="files"),),

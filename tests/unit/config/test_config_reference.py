@@ -36,7 +36,9 @@ def test_every_key_has_a_description_and_stands_in_the_documentation() -> None:
     assert undescribed(config_shape()) == []
     text = reference_markdown()
     assert [
-        path for path in config_shape().names() if f"`{path[-1]}`" not in text and f"## {path[-1]}" not in text
+        path
+        for path in config_shape().names()
+        if f"`{path[-1]}`" not in text and f"## {'.'.join(map(str, path))}\n" not in text
     ] == []
 
 
