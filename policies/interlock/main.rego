@@ -18,7 +18,7 @@ default decision := {
 #   rule says anything the answer is deny.
 # entrypoint: true
 # custom:
-#   requirements: [PIPE-6, POL-5]
+#   requirements: [PIPE-6, POL-2]
 decision := {
 	"verdict": "allow",
 	"reasons": [{"code": finding.code, "message": finding.message, "rule": finding.rule}],
@@ -26,19 +26,28 @@ decision := {
 	"notes": [],
 } if {
 	# Most calls: one rule allows, and no other says anything.
-	some finding in findings
-	findings == {{"verdict": "allow", "code": finding.code, "message": finding.message, "rule": finding.rule}}
+	some finding in found
+	found == {{"verdict": "allow", "code": finding.code, "message": finding.message, "rule": finding.rule}}
 } else := {
 	"verdict": verdict,
 	"reasons": reasons,
 	"obligations": obligations,
-	"notes": sort({finding.note | some finding in findings}),
+	"notes": sort({finding.note | some finding in findings} | exemption_notes),
 }
 
 # What all rules found, the shipped and the operator's own.
-findings := data.interlock.rules.findings | custom if custom := data.interlock.custom.findings
+found := data.interlock.rules.findings | own if own := heard(data.interlock.custom.findings)
 
 else := data.interlock.rules.findings
+
+# An operator's own rules make decisions stricter: what no shipped rule allows, none of them can (POL-2).
+heard(custom) := {oblige_at_most(finding) | some finding in custom} if is_set(custom)
+
+else := {custom}
+
+oblige_at_most(finding) := object.union(finding, {"verdict": "none"}) if finding.verdict == "allow"
+
+else := finding
 
 asked := {answer(finding) | some finding in findings}
 

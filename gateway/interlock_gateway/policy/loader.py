@@ -2,17 +2,22 @@
 
 import importlib.resources
 import re
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.policy.bundle import TEST_SUFFIX, PolicyBundle, make_bundle
+from interlock_gateway.policy.directions import read_directions, refuse_looser
+from interlock_gateway.policy.exemptions import Exemption, indexed, read_exemptions
 from interlock_gateway.policy.inspection import refuse_unsafe
 from interlock_gateway.policy.settings import PolicySourceError, override, read_yaml
 
 CUSTOM_PACKAGE = "interlock.custom"
 _PACKAGE = re.compile(r"^package[ \t]+(\S+)", re.MULTILINE)
-_OVERLAY_KEYS = frozenset({"settings"})
+_OVERLAY_KEYS = frozenset({"settings", "exemptions"})
+_RULE_FILE = re.compile(r"(?:rules/|[^/]+/(?=custom/))(?P<name>.+)\.rego")
 
 
 def shipped_policies() -> Path:
@@ -29,16 +34,24 @@ def load_bundle(
     overlays: Sequence[Path] = (),
     directory: Path | None = None,
     changes: JsonObject | None = None,
+    exemptions: JsonValue = None,
+    now: float | None = None,
 ) -> PolicyBundle:
     """The bundle of the shipped policies, or of those in `directory`, under `profile`, fit to be evaluated.
 
     `overlays` go on top, in order, and `changes` to the settings last. An overlay is a directory with rules in
-    `custom/` (package `interlock.custom`) and settings in `data.yaml`. Blocks; for anything but the shipped policies
-    by themselves it starts a process that looks at them. Raises `PolicySourceError` for what cannot be read, an unknown
-    profile or setting, an overlay that reaches beyond its own package, or a rule that must not be loaded; and
-    `InspectionError` when that cannot be told.
+    `custom/` (package `interlock.custom`), and in `data.yaml` settings, which may only make decisions stricter, and
+    exemptions, which may loosen them (POL-2). `changes` are free, and `exemptions` are taken beside those of overlays:
+    both are for trying policies out. `now` is the Unix time by which exemptions are read, by default the present.
+
+    Blocks; for anything but the shipped policies by themselves it starts a process that looks at them. Raises
+    `PolicySourceError` for what cannot be read, an unknown profile or setting, a looser one, a bad exemption, an
+    overlay that reaches beyond its own package, or a rule that must not be loaded; and `InspectionError` when that
+    cannot be told.
     """
-    bundle = read_bundle(profile=profile, overlays=overlays, directory=directory, changes=changes)
+    bundle = read_bundle(
+        profile=profile, overlays=overlays, directory=directory, changes=changes, exemptions=exemptions, now=now
+    )
     if overlays or directory is not None:
         refuse_unsafe(bundle)
     return bundle
@@ -50,18 +63,28 @@ def read_bundle(
     overlays: Sequence[Path] = (),
     directory: Path | None = None,
     changes: JsonObject | None = None,
+    exemptions: JsonValue = None,
+    now: float | None = None,
 ) -> PolicyBundle:
     """The same bundle, whatever its rules do: for checking it. Raises `PolicySourceError` as `load_bundle` does."""
     root = directory or shipped_policies()
+    at = time.time() if now is None else now
     sources = read_sources(root)
     data = _read_data(root)
-    settings = _mapping(data, "settings")
     chosen = _profile(data, profile)
-    settings = override(settings, chosen.get("settings", {}), f"profiles/data.yaml, profile {profile}")
+    settings = override(
+        _mapping(data, "settings"), chosen.get("settings", {}), f"profiles/data.yaml, profile {profile}"
+    )
+    read = [(one, "exemptions") for one in read_exemptions(exemptions or [], "exemptions", at)]
     for overlay in overlays:
-        settings = _apply_overlay(overlay, sources, settings)
+        found = _read_overlay(overlay, at)
+        settings = _tightened(settings, found, root)
+        sources = _joined(sources, found.sources)
+        read += [(one, found.place) for one in found.exemptions]
     settings = override(settings, changes or {}, "changes")
-    tree: JsonObject = {"interlock": {**data, "profile": profile, "settings": settings}}
+    never = _mapping(_mapping(data, "exemptions"), "never")
+    exempted = indexed(read, _rule_names(sources), never)
+    tree: JsonObject = {"interlock": {**data, "profile": profile, "settings": settings, "exemptions": exempted}}
     return make_bundle(sources, tree, profile=profile, enforced=chosen.get("enforced") is not False)
 
 
@@ -112,26 +135,51 @@ def _profile(data: JsonObject, profile: str) -> JsonObject:
     return chosen
 
 
-def _apply_overlay(overlay: Path, sources: dict[str, str], settings: JsonObject) -> JsonObject:
-    """Add the overlay's rules to `sources`; the settings with its changes."""
+@dataclass(frozen=True, slots=True)
+class _Overlay:
+    """What an overlay holds; `place` is its `data.yaml`."""
+
+    sources: dict[str, str]
+    settings: JsonValue
+    exemptions: tuple[Exemption, ...]
+    place: str
+
+
+def _read_overlay(overlay: Path, now: float) -> _Overlay:
     if not overlay.is_dir():
         raise PolicySourceError(str(overlay), "is not a directory")
     stray = [path for path in overlay.rglob("*.rego") if path.relative_to(overlay).parts[0] != "custom"]
     if stray:
         raise PolicySourceError(str(stray[0]), "rules of an overlay belong in its directory custom/")
     rules = overlay / "custom"
-    for path, source in (read_sources(rules, f"{overlay.name}/custom/") if rules.is_dir() else {}).items():
+    sources = read_sources(rules, f"{overlay.name}/custom/") if rules.is_dir() else {}
+    for path, source in sources.items():
         _check_package(path, source)
-        if path in sources:
-            raise PolicySourceError(path, "another overlay has a file of this name")
-        sources[path] = source
     data_file = overlay / "data.yaml"
-    if not data_file.is_file():
-        return settings
-    data = read_yaml(data_file, str(data_file))
+    data = read_yaml(data_file, str(data_file)) if data_file.is_file() else {}
     if unknown := data.keys() - _OVERLAY_KEYS:
-        raise PolicySourceError(str(data_file), f"unknown key {min(unknown)}; an overlay's data.yaml holds settings")
-    return override(settings, data.get("settings", {}), str(data_file))
+        problem = f"unknown key {min(unknown)}; an overlay's data.yaml holds settings and exemptions"
+        raise PolicySourceError(str(data_file), problem)
+    exemptions = read_exemptions(data.get("exemptions", []), str(data_file), now)
+    return _Overlay(sources, data.get("settings", {}), exemptions, str(data_file))
+
+
+def _tightened(settings: JsonObject, overlay: _Overlay, root: Path) -> JsonObject:
+    changed = override(settings, overlay.settings, overlay.place)
+    refuse_looser(settings, changed, read_directions(root), overlay.place)
+    return changed
+
+
+def _joined(sources: dict[str, str], more: dict[str, str]) -> dict[str, str]:
+    if taken := sources.keys() & more.keys():
+        raise PolicySourceError(min(taken), "another overlay has a file of this name")
+    return {**sources, **more}
+
+
+def _rule_names(sources: Iterable[str]) -> list[str]:
+    """What the rules of these files are called: `concern/rule`, and `custom/rule` those of overlays."""
+    found = (_RULE_FILE.fullmatch(path) for path in sources if not path.endswith(TEST_SUFFIX))
+    return [match["name"] for match in found if match]
 
 
 def _check_package(path: str, source: str) -> None:

@@ -1,6 +1,7 @@
 """Settings: the values that rules read, `<concern>.<name>`, and how profiles and overlays change them (POL-1)."""
 
 import difflib
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,6 @@ def _json_value(value: object, place: str) -> JsonValue:
         return _json_object(value, place)
     if isinstance(value, list):
         return [_json_value(item, place) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
-    raise PolicySourceError(place, f"{value!r} is not a JSON value; put it in quotes")
+    raise PolicySourceError(place, f"{value} is not a JSON value; put it in quotes")

@@ -62,15 +62,16 @@ def test_an_overlays_settings_replace_lists_and_values_and_join_mappings(tmp_pat
 settings:
   generic: {unguarded_change: checkpoint}
   bash:
-    denied_hazards: [alias]
-    destructive: {wipe: {}, rm: null}
+    denied_hazards: [dynamic_script, invisible_characters, alias]
+    destructive: {wipe: {}, rm: {}}
+    read_only: {ls: null}
 """
     settings = settings_of(read_bundle(overlays=[overlay(tmp_path, data=data)]).data_json)
     assert settings["generic"]["unguarded_change"] == "checkpoint"
-    assert settings["bash"]["denied_hazards"] == ["alias"]
-    assert settings["bash"]["destructive"]["wipe"] == {}
-    assert "rm" not in settings["bash"]["destructive"]
+    assert settings["bash"]["denied_hazards"] == ["dynamic_script", "invisible_characters", "alias"]
+    assert settings["bash"]["destructive"]["wipe"] == settings["bash"]["destructive"]["rm"] == {}
     assert "shred" in settings["bash"]["destructive"]
+    assert "ls" not in settings["bash"]["read_only"]
 
 
 @pytest.mark.req("LIFE-1", "POL-2")
@@ -86,6 +87,7 @@ settings:
         ("- a", r"must be a mapping"),
         ("settings: {confidence: {minimum_by_role: {no: 50}}}", r"the key False is not a string; put it in quotes"),
         ("settings: {confidence: {minimum_by_role: {a: 2026-01-01}}}", r"is not a JSON value; put it in quotes"),
+        ("settings: {results: {max_bytes_by_tool: {a: .inf}}}", r"inf is not a JSON value; put it in quotes"),
         ("settings: {a: b: c}", r"data\.yaml:1: is not valid YAML"),
     ],
 )
@@ -119,10 +121,12 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_overlays_apply_in_order(tmp_path: Path) -> None:
-    first = overlay(tmp_path, data="settings: {generic: {unguarded_change: deny}}", name="first")
-    second = overlay(tmp_path, data="settings: {generic: {unguarded_change: checkpoint}}", name="second")
+    first = overlay(tmp_path, data="settings: {generic: {unguarded_change: checkpoint}}", name="first")
+    second = overlay(tmp_path, data="settings: {generic: {unguarded_change: deny}}", name="second")
     settings = settings_of(read_bundle(overlays=[first, second]).data_json)
-    assert settings["generic"]["unguarded_change"] == "checkpoint"
+    assert settings["generic"]["unguarded_change"] == "deny"
+    with pytest.raises(PolicySourceError, match=r"first/data\.yaml: generic\.unguarded_change: changes deny"):
+        read_bundle(overlays=[second, first])
 
 
 def test_two_overlays_may_not_hold_the_same_file(tmp_path: Path) -> None:

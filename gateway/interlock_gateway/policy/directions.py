@@ -1,0 +1,283 @@
+"""Which way a change of a setting makes decisions stricter (POL-2). Each concern's `directions.yaml` says it.
+
+| written | a change is stricter when |
+|---|---|
+| `more`, `{more: INNER}` | nothing is taken off the list or mapping, and what stays is at least as strict by `INNER` |
+| `fewer`, `{fewer: INNER, keep: [...]}` | nothing is put on it, what stays is no looser; `keep` says what stays |
+| `greater`, `less` | the number is not less, or not greater |
+| `true`, `false` | it is changed to that; as `INNER`: an entry with the other value counts as not being there |
+| `{words: [...]}` | the word comes later in the list, which begins with the weakest |
+| `{any_of: {name: INNER}}` | of conditions of which one is enough none is taken away; none at all means always |
+| `{all_of: {name: INNER}}` | of conditions which must all hold none is taken away |
+| `{free: REASON}` | always: it neither loosens nor tightens |
+| `{fixed: REASON}` | never: an overlay does not change it |
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.policy.settings import PolicySourceError, read_yaml
+
+FILE = "directions.yaml"
+INSTEAD = (
+    "an overlay may only make settings stricter. What is to be let through all the same is named under `exemptions:`, "
+    "such as {id: a-name, rule: CONCERN/RULE, scope: {tools: [TOOL]}, reason: WHY, owner: WHO, "
+    "expires: '2027-01-31T00:00:00Z'}"
+)
+_SHOWN = 3
+
+
+class Direction(ABC):
+    """How the values of one setting, or of a part of it, compare."""
+
+    @abstractmethod
+    def odd(self, value: JsonValue, /) -> str | None:
+        """Why `value` is none that can be compared, in a few words, or None."""
+
+    @abstractmethod
+    def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
+        """How `after` is looser than `before`, in a few words, or None; `after` is not `odd`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Free(Direction):
+    """Neither loosens nor tightens, for the `reason`."""
+
+    reason: str
+
+    def odd(self, _value: JsonValue, /) -> str | None:
+        """Nothing is."""
+        return None
+
+    def looser(self, _before: JsonValue, _after: JsonValue, /) -> str | None:
+        """Nothing is."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Direction):
+    """Is not changed, for the `reason`."""
+
+    reason: str
+
+    def odd(self, _value: JsonValue, /) -> str | None:
+        """Nothing is."""
+        return None
+
+    def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
+        """Any change is."""
+        return None if before == after else f"no overlay changes it: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers(Direction):
+    """A number that is stricter when it is greater, or when it is less."""
+
+    greater: bool
+
+    def odd(self, value: JsonValue, /) -> str | None:
+        """Anything else, and what is not finite."""
+        return None if _number(value) is not None else f"{_shown(value)} is not a number"
+
+    def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
+        """A number on the other side."""
+        was, now = _number(before), _number(after)
+        if was is not None and now is not None and (now >= was if self.greater else now <= was):
+            return None
+        return f"changes {_shown(before)} to {_shown(after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth(Direction):
+    """A truth value of which `stricter` is the stricter."""
+
+    stricter: bool
+
+    def odd(self, value: JsonValue, /) -> str | None:
+        """Anything else."""
+        return None if isinstance(value, bool) else f"{_shown(value)} is neither true nor false"
+
+    def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
+        """The other value where this one was."""
+        return None if after in (before, self.stricter) else f"changes {_shown(before)} to {_shown(after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Words(Direction):
+    """One of the words of `order`, the weakest first."""
+
+    order: tuple[str, ...]
+
+    def odd(self, value: JsonValue, /) -> str | None:
+        """Any other word."""
+        return None if value in self.order else f"{_shown(value)} is none of {', '.join(self.order)}"
+
+    def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
+        """An earlier word."""
+        if before in self.order and self.order.index(str(before)) <= self.order.index(str(after)):
+            return None
+        return f"changes {_shown(before)} to {_shown(after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entries(Direction):
+    """A list of words or a mapping, stricter with more or with fewer entries; `inner` is how their values compare."""
+
+    more: bool
+    inner: Direction | None = None
+    keep: tuple[str, ...] = ()
+
+    def odd(self, value: JsonValue, /) -> str | None:
+        """Lists of anything but words, lists where values compare, and entries with odd values."""
+        if self.inner is None and isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return None
+        if not isinstance(value, dict):
+            return f"{_shown(value)} is not a {'list of words' if self.inner is None else 'mapping'}"
+        odd = (f"{name}: {words}" for name, item in value.items() if self.inner and (words := self.inner.odd(item)))
+        return next(odd, None)
+
+    def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
+        """An entry less or more, or one that is looser itself."""
+        had, has = self._entries(before), self._entries(after)
+        gone = sorted(had.keys() - has.keys())
+        if gone := gone if self.more else [name for name in gone if name in self.keep]:
+            return f"takes {_listed(gone)} away"
+        if not self.more and (new := sorted(has.keys() - had.keys())):
+            return f"adds {_listed(new)}"
+        both = (name for name in sorted(has) if name in had)
+        return next((f"{name}: {words}" for name in both if (words := self._changed(had[name], has[name]))), None)
+
+    def _entries(self, value: JsonValue) -> Mapping[str, JsonValue]:
+        if isinstance(value, list):
+            return {str(item): None for item in value}
+        if not isinstance(value, dict):
+            return {}
+        if isinstance(self.inner, Truth):
+            return {name: item for name, item in value.items() if item is self.inner.stricter}
+        return value
+
+    def _changed(self, before: JsonValue, after: JsonValue) -> str | None:
+        if self.inner is None:
+            return None if before == after else "is changed"
+        return self.inner.looser(before, after)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions(Direction):
+    """Conditions by name: `any_of` them is enough, and none at all means always; or all that are given must hold."""
+
+    fields: Mapping[str, Direction]
+    any_of: bool
+
+    def odd(self, value: JsonValue, /) -> str | None:
+        """What is no mapping, other conditions, and odd ones."""
+        if not isinstance(value, dict) or value.keys() - self.fields.keys():
+            return f"{_shown(value)} is not made of {', '.join(self.fields)}"
+        odd = (f"{name}: {words}" for name, item in value.items() if (words := self.fields[name].odd(item)))
+        return next(odd, None)
+
+    def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
+        """A condition less, or a looser one; with `any_of` also one where there was none."""
+        had = before if isinstance(before, dict) else {}
+        has = after if isinstance(after, dict) else {}
+        if self.any_of and not has:
+            return None
+        if self.any_of and not had:
+            return "held always, and would on conditions only"
+        return next(self._weakened(had, has), None)
+
+    def _weakened(self, had: Mapping[str, JsonValue], has: Mapping[str, JsonValue]) -> Iterator[str]:
+        for name, value in had.items():
+            if name not in has:
+                yield f"takes {name} away"
+            elif words := self.fields[name].looser(value, has[name]):
+                yield f"{name}: {words}"
+
+
+Directions = Mapping[str, Mapping[str, Direction]]
+"""By concern and name."""
+
+
+def read_directions(root: Path) -> Directions:
+    """The directions of the settings under `root`. Raises `PolicySourceError` for one that cannot be read."""
+    found: dict[str, Mapping[str, Direction]] = {}
+    for path in sorted((root / "settings").glob(f"*/{FILE}")):
+        place = path.relative_to(root).as_posix()
+        written = read_yaml(path, place)
+        found[path.parent.name] = {name: _direction(value, f"{place}, {name}") for name, value in written.items()}
+    return found
+
+
+def refuse_looser(before: JsonObject, after: JsonObject, directions: Directions, place: str) -> None:
+    """Raise `PolicySourceError`, naming the setting, when one of `after` is looser than in `before`.
+
+    Both hold the same concerns, and those the same settings. A setting without a direction is not changed at all.
+    """
+    for concern, values in after.items():
+        old = before[concern]
+        if not isinstance(values, dict) or not isinstance(old, dict):
+            continue
+        for name, value in values.items():
+            if value != old[name] and (problem := _problem(directions.get(concern, {}).get(name), old[name], value)):
+                raise PolicySourceError(place, f"{concern}.{name}: {problem}")
+
+
+def _problem(direction: Direction | None, before: JsonValue, after: JsonValue) -> str | None:
+    if direction is None:
+        return "nobody has said which way it gets stricter, so no overlay changes it"
+    if odd := direction.odd(after):
+        return odd
+    looser = direction.looser(before, after)
+    return looser if looser is None or isinstance(direction, Fixed) else f"{looser}; {INSTEAD}"
+
+
+def _direction(written: JsonValue, place: str) -> Direction:
+    if isinstance(written, bool):
+        return Truth(written)
+    if isinstance(written, str) and written in _PLAIN:
+        return _PLAIN[written]
+    if isinstance(written, dict) and len(written.keys() - {"keep"}) == 1:
+        (kind,) = written.keys() - {"keep"}
+        inner = written[kind]
+        if kind in {"more", "fewer"}:
+            keep = _words(written.get("keep", []), place)
+            return Entries(more=kind == "more", inner=_direction(inner, place), keep=keep)
+        if kind in {"any_of", "all_of"} and isinstance(inner, dict):
+            fields = {name: _direction(value, place) for name, value in inner.items()}
+            return Conditions(fields, any_of=kind == "any_of")
+        if kind == "words":
+            return Words(_words(inner, place))
+        if kind in {"free", "fixed"} and isinstance(inner, str) and inner.strip():
+            return Free(inner) if kind == "free" else Fixed(inner)
+    raise PolicySourceError(place, f"{_shown(written)} is no direction")
+
+
+_PLAIN: Mapping[str, Direction] = {
+    "more": Entries(more=True),
+    "fewer": Entries(more=False),
+    "greater": Numbers(greater=True),
+    "less": Numbers(greater=False),
+}
+
+
+def _words(value: JsonValue, place: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise PolicySourceError(place, f"{_shown(value)} is not a list of words")
+    return tuple(map(str, value))
+
+
+def _number(value: JsonValue) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None
+
+
+def _shown(value: JsonValue) -> str:
+    return "nothing" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

@@ -1,0 +1,289 @@
+"""Exemptions: the one way in which an operator loosens what the rules decide (POL-2). Overlays hold them.
+
+Each names a rule, whom and what it covers, why, who answers for it, and when it ends. They are read strictly, and put
+into the data so that a decision looks up those that may concern it and no others.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.policy.settings import PolicySourceError
+
+LONGEST_S = 366 * 86_400
+"""An exemption ends at most this long after it is loaded."""
+EXPIRES_SOON_S = 30 * 86_400
+"""How long before its end an exemption is warned about."""
+
+EVERYTHING = "everything"
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
+_EVERY_RULE = "/*"
+
+
+def _line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line of printable characters")
+    return text
+
+
+def _inside(path: str) -> str:
+    parts = path.rstrip("/").split("/")
+    if path.startswith("/") or not all(parts) or {".", ".."} & set(parts):
+        raise ValueError("must be a path below the workspace, without `.` and `..`")
+    return "/".join(parts)
+
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=300), AfterValidator(_line)]
+Domain = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$|^[0-9a-f:.]+$", max_length=253)]
+Command = Annotated[str, StringConstraints(pattern=r"^[^\s/]+( [^\s/]+)?$", max_length=200)]
+BelowWorkspace = Annotated[str, StringConstraints(min_length=1, max_length=1000), AfterValidator(_inside)]
+Names = Annotated[list[Words], Field(min_length=1)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Scope(_Part):
+    """Which calls are covered: those that every given matcher matches. Of things in the call, it has to match all."""
+
+    principals: Names | None = None
+    """Ids of principals."""
+    roles: Names | None = None
+    """Roles of the principal; one is enough."""
+    groups: Names | None = None
+    """Groups of the principal; one is enough."""
+    tools: Names | None = None
+    providers: Names | None = None
+    effects: (
+        Annotated[list[Literal["read_only", "mutating", "destructive", "undeclared"]], Field(min_length=1)] | None
+    ) = None
+    session_labels: Annotated[dict[str, Names], Field(min_length=1)] | None = None
+    """Label of the session to the values it may have; the client names them."""
+    domains: Annotated[list[Domain], Field(min_length=1)] | None = None
+    """Hosts that the call reaches, or domains they lie under (`webfetch`)."""
+    commands: Annotated[list[Command], Field(min_length=1)] | None = None
+    """Programs, or programs with a subcommand, as the settings know them (`bash`)."""
+    paths: Annotated[list[BelowWorkspace], Field(min_length=1)] | None = None
+    """Files, or directories with all below them, by their path in the workspace (`file`)."""
+    tables: Names | None = None
+    """Tables that the statements name (`sql`)."""
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> "Scope":
+        if not self.model_fields_set:
+            raise ValueError("covers every call; say `scope: everything` if that is meant")
+        return self
+
+
+def _some_scope(value: object) -> object:
+    if value != EVERYTHING and not isinstance(value, dict):
+        raise ValueError("must say whom and what it covers, or `everything`")
+    return value
+
+
+class Exemption(_Part):
+    """One exemption as it is written."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    rule: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+(/[a-z0-9_]+)*/([a-z0-9_]+|\*)$")]
+    """A rule's name, or a concern and `/*` for all of its rules."""
+    scope: Annotated[Scope | Literal["everything"], BeforeValidator(_some_scope)]
+    reason: Words
+    owner: Words
+    expires: str
+    """RFC 3339."""
+    becomes: Literal["allow", "preview", "checkpoint"] = "allow"
+
+    @model_validator(mode="after")
+    def _ends(self) -> "Exemption":
+        ends_at(self.expires)
+        return self
+
+
+class Standing(StrEnum):
+    """How an exemption stands at a time."""
+
+    IN_FORCE = "in_force"
+    EXPIRING = "expiring"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class StandingExemption:
+    """An exemption of a loaded policy, with its scope as it was written.
+
+    `expires` is RFC 3339 in UTC, `expires_at` the same in Unix seconds.
+    """
+
+    id: str
+    rule: str
+    scope: JsonValue
+    reason: str
+    owner: str
+    becomes: str
+    expires: str
+    expires_at: float
+    standing: Standing
+
+
+def ends_at(expires: str) -> float:
+    """The Unix time that an `expires` says. Raises `ValueError`."""
+    if not _TIME.fullmatch(expires):
+        raise ValueError("expires must be a time with its zone, such as 2027-01-31T00:00:00Z")
+    return datetime.fromisoformat(expires.upper()).timestamp()
+
+
+def read_exemptions(written: JsonValue, place: str, now: float) -> tuple[Exemption, ...]:
+    """The exemptions in an overlay's data. Raises `PolicySourceError`, which names the file and the entry."""
+    if not isinstance(written, list):
+        raise PolicySourceError(place, "exemptions must be a list")
+    found: list[Exemption] = []
+    for number, entry in enumerate(written, 1):
+        where = f"exemption {_named(entry) or number}"
+        try:
+            exemption = Exemption.model_validate(entry)
+        except ValidationError as error:
+            raise PolicySourceError(place, f"{where}: {_first(error)}") from None
+        if ends_at(exemption.expires) > now + LONGEST_S:
+            raise PolicySourceError(place, f"{where}: expires is more than {LONGEST_S // 86_400} days ahead")
+        found.append(exemption)
+    return tuple(found)
+
+
+def indexed(
+    exemptions: Iterable[tuple[Exemption, str]], rules: Iterable[str], never: Mapping[str, JsonValue]
+) -> JsonObject:
+    """The exemptions, each with its place, as the data that decisions read; `rules` are the names of all rules.
+
+    Raises `PolicySourceError` for two of one id, a rule that there is not, or one that is in `never`.
+    """
+    entries: JsonObject = {}
+    by_rule: dict[str, Any] = {}
+    known = sorted(rules)
+    for exemption, place in exemptions:
+        if exemption.id in entries:
+            raise PolicySourceError(place, f"exemption {exemption.id}: there is another one of this id")
+        entries[exemption.id] = _entry(exemption)
+        for rule in _rules(exemption, known, never, place):
+            _file_under(by_rule.setdefault(rule, {}), exemption)
+    return {"never": dict(never), "entries": entries, "by_rule": by_rule}
+
+
+def standing_exemptions(data: Mapping[str, Any], now: float) -> tuple[StandingExemption, ...]:
+    """Those of a loaded policy's data document, by when they end; expired ones too."""
+    entries = data.get("interlock", {}).get("exemptions", {}).get("entries", {})
+    found = (
+        StandingExemption(
+            id=name,
+            rule=entry["rule"],
+            scope=_as_written(entry["scope"]),
+            reason=entry["reason"],
+            owner=entry["owner"],
+            becomes=entry["becomes"],
+            expires=entry["expires"],
+            expires_at=entry["expires_unix_s"],
+            standing=_standing(entry["expires_unix_s"], now),
+        )
+        for name, entry in entries.items()
+    )
+    return tuple(sorted(found, key=lambda one: (one.expires_at, one.id)))
+
+
+def _standing(expires_at: float, now: float) -> Standing:
+    if now >= expires_at:
+        return Standing.EXPIRED
+    return Standing.EXPIRING if now >= expires_at - EXPIRES_SOON_S else Standing.IN_FORCE
+
+
+def _entry(exemption: Exemption) -> JsonObject:
+    at = ends_at(exemption.expires)
+    return {
+        "rule": exemption.rule,
+        "scope": {EVERYTHING: True} if isinstance(exemption.scope, str) else _looked_up(exemption.scope),
+        "reason": exemption.reason,
+        "owner": exemption.owner,
+        "becomes": exemption.becomes,
+        "expires": datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z"),
+        "expires_unix_s": at,
+    }
+
+
+def _looked_up(scope: Scope) -> JsonObject:
+    """The matchers with their lists as objects: policies look things up and do not search."""
+    given = scope.model_dump(exclude_none=True)
+    return {name: _keys(value) for name, value in given.items()}
+
+
+def _keys(value: Any) -> JsonValue:
+    if isinstance(value, dict):
+        return {name: _keys(inner) for name, inner in value.items()}
+    return dict.fromkeys(value, True)
+
+
+def _as_written(scope: Mapping[str, Any]) -> JsonValue:
+    if scope == {EVERYTHING: True}:
+        return EVERYTHING
+    return {name: _words(value) for name, value in scope.items()}
+
+
+def _words(value: Mapping[str, Any]) -> JsonValue:
+    if all(item is True for item in value.values()):
+        return [*sorted(value)]
+    return {name: _words(inner) for name, inner in value.items()}
+
+
+def _rules(exemption: Exemption, known: Sequence[str], never: Mapping[str, JsonValue], place: str) -> list[str]:
+    name, where = exemption.rule, f"exemption {exemption.id}"
+    if name in never:
+        raise PolicySourceError(place, f"{where}: {name} is never exempted: {never[name]}")
+    if not name.endswith(_EVERY_RULE):
+        if name not in known:
+            raise PolicySourceError(place, f"{where}: there is no rule {name}")
+        return [name]
+    meant = [rule for rule in known if rule.startswith(name.removesuffix("*")) and rule not in never]
+    if not meant:
+        raise PolicySourceError(place, f"{where}: there is no rule {name} that can be exempted")
+    return meant
+
+
+def _file_under(shelves: dict[str, Any], exemption: Exemption) -> None:
+    """Put it where the calls that it may cover find it: under each of its principals or tools, else among `any`."""
+    scope = None if isinstance(exemption.scope, str) else exemption.scope
+    for name in ("principals", "tools"):
+        if scope is not None and (values := getattr(scope, name)):
+            for value in values:
+                shelves.setdefault(name, {}).setdefault(value, []).append(exemption.id)
+            return
+    shelves.setdefault("any", []).append(exemption.id)
+
+
+def _named(entry: JsonValue) -> str:
+    return str(entry.get("id") or "") if isinstance(entry, dict) else ""
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    # A part in brackets is one of pydantic's own.
+    path = [str(part) for part in problem["loc"] if "[" not in str(part)]
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key {'.'.join(path)}"
+    if problem["type"] == "missing":
+        return f"{'.'.join(path)} is missing"
+    words = problem["msg"].removeprefix("Value error, ")
+    return f"{'.'.join(path)}: {words}" if path else words
