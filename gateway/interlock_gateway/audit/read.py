@@ -55,6 +55,21 @@ def read_last(directory: Path, count: int) -> list[StoredRecord]:
     return found
 
 
+def find_decision(directory: Path, decision_id: str) -> list[StoredRecord]:
+    """The records about one decision, oldest first: its receipt, and the intent before it. Raises as the others do.
+
+    Looks through the newest segment first, and reads no line that does not name the decision.
+    """
+    wanted = b'"decision_id":' + json.dumps(decision_id).encode()
+    for segment in reversed(list_segments(directory)):
+        lines = (data for data in read_raw_lines(segment.path) if wanted in data and data.endswith(b"\n"))
+        found = [_record(segment.path.name, _line(segment.path.name, data)) for data in lines]
+        about = [one for one in found if one.record.get("decision_id") == decision_id]
+        if about:
+            return about
+    return []
+
+
 def _line(place: str, data: bytes) -> Line:
     line = parse(data)
     if line is None:

@@ -1,8 +1,9 @@
-"""A decision with everything that led to it: each rule that fired, also those that a stricter one overruled."""
+"""A decision with everything that led to it: rules that fired, also overruled ones, and rules that nearly did."""
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from interlock_gateway.core.decision import Decision, DecisionError, Verdict, denial_for_failure
@@ -10,65 +11,85 @@ from interlock_gateway.pipeline.policy_result import read_decision
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
+from interlock_gateway.policy.explain.report import FiredRule, NearRule, Report
+from interlock_gateway.policy.inspection import InspectionError, explain
 
-# In place of the package that puts the findings together: the findings themselves.
-_PACKAGE = "package interlock\n"
-_FINDINGS = f"""{_PACKAGE}
-decision := {{"findings": found}}
-
-found := data.interlock.rules.findings | overlay_findings
-
-default overlay_findings := set()
-
-overlay_findings := data.interlock.custom.findings
-"""
+# Reading all policies and evaluating them a few hundred times takes longer than deciding once.
+_LOOKING_S = 20.0
+_STRICTEST_FIRST = (Verdict.DENY, Verdict.REFLECT, Verdict.CHECKPOINT, Verdict.PREVIEW, Verdict.ALLOW)
+_NO_REPORT = Report()
+_ORDER = {verdict.value: place for place, verdict in enumerate(_STRICTEST_FIRST)}
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A decision, and the findings of every rule that fired, as the rules gave them."""
+    """A decision about `document`, and what rules had to say.
+
+    `unexplained` says why there is no report: the policies could not be looked into.
+    """
 
     decision: Decision
-    findings: tuple[dict[str, Any], ...]
+    document: Mapping[str, Any]
+    report: Report = _NO_REPORT
+    unexplained: str = ""
+
+    @property
+    def findings(self) -> tuple[Mapping[str, Any], ...]:
+        """The findings of every rule that fired, as the rules gave them, the strictest first."""
+        found = (finding for rule in self.report.fired for finding in rule.findings)
+        return tuple(sorted(found, key=lambda one: (strictness(one.get("verdict")), str(one.get("rule")))))
+
+    @property
+    def fired(self) -> tuple[FiredRule, ...]:
+        """The rules that fired, the strictest first."""
+        return tuple(sorted(self.report.fired, key=lambda one: (min(map(strictness, verdicts(one))), one.rule)))
+
+    @property
+    def near(self) -> tuple[NearRule, ...]:
+        """The rules that nearly fired, those first that would have changed most about this decision."""
+        return tuple(sorted(self.report.near, key=self._remoteness))
+
+    def without(self, rules: Iterable[str]) -> Verdict:
+        """What would be decided if some rules had not fired."""
+        left = [one for one in self.findings if one.get("rule") not in frozenset(rules)]
+        found = {str(one.get("verdict")) for one in left}
+        return next((verdict for verdict in _STRICTEST_FIRST if verdict.value in found), Verdict.DENY)
+
+    def _remoteness(self, near: NearRule) -> tuple[bool, bool, int, str]:
+        place = strictness(near.verdict)
+        decided = strictness(self.decision.verdict.value)
+        # Of a call that is not allowed one asks what would have; of one that is, what would have stopped it.
+        matters = place > decided if self.decision.verdict is not Verdict.ALLOW else place < decided
+        return near.verdict == "none", not matters, -near.held, near.rule
 
 
-def explain_decision(bundle: PolicyBundle, document: dict[str, Any], timeout_s: float) -> Explanation:
-    """Decide about one call the way the gateway would: what fails is a denial, with the code of the failure."""
-    return asyncio.run(_explain(bundle, json.dumps(document, ensure_ascii=False).encode(), timeout_s))
+def strictness(verdict: object) -> int:
+    """0 for the strictest verdict; what is none comes behind all."""
+    return _ORDER.get(str(verdict), len(_ORDER))
 
 
-async def _explain(bundle: PolicyBundle, raw: bytes, timeout_s: float) -> Explanation:
+def verdicts(rule: FiredRule) -> tuple[str, ...]:
+    """What a rule that fired asks for."""
+    return tuple(str(one.get("verdict")) for one in rule.findings) or ("",)
+
+
+def explain_decision(bundle: PolicyBundle, document: Mapping[str, Any], timeout_s: float) -> Explanation:
+    """Decide about one call the way the gateway would, and find out why: what fails is a denial, with its code."""
+    text = json.dumps(document, ensure_ascii=False)
+    decision = asyncio.run(_decided(bundle, text.encode(), timeout_s))
     try:
-        decision = read_decision(await _evaluate(bundle, raw, timeout_s), decision_id="", policy=bundle.policy)
-        found = json.loads(await _evaluate(_findings_only(bundle), raw, timeout_s))
-    except DecisionError as error:
-        denial = denial_for_failure("", error.code, error.message, revision=bundle.revision, profile=bundle.profile)
-        return Explanation(denial, ())
-    return Explanation(decision, tuple(sorted(found["findings"], key=_by_strictness)))
+        return Explanation(decision, document, explain(bundle, text, timeout_s + _LOOKING_S))
+    except InspectionError as error:
+        return Explanation(decision, document, unexplained=str(error))
 
 
-async def _evaluate(bundle: PolicyBundle, raw: bytes, timeout_s: float) -> bytes:
+async def _decided(bundle: PolicyBundle, raw: bytes, timeout_s: float) -> Decision:
     engine = EmbeddedEngine(bundle, PoolSettings(workers=1, most_workers=1, timeout_s=timeout_s))
     await engine.start()
     try:
-        return (await engine.evaluate(raw)).document
+        answer = await engine.evaluate(raw)
+        return read_decision(answer.document, decision_id="", policy=bundle.policy)
+    except DecisionError as error:
+        return denial_for_failure("", error.code, error.message, revision=bundle.revision, profile=bundle.profile)
     finally:
         await engine.close()
-
-
-def _findings_only(bundle: PolicyBundle) -> PolicyBundle:
-    rules = tuple((path, source) for path, source in bundle.modules if not _is_root(source))
-    return replace(bundle, modules=(*rules, ("findings.rego", _FINDINGS)), revision=f"{bundle.revision}-findings")
-
-
-def _is_root(source: str) -> bool:
-    return any(line.rstrip() == _PACKAGE.rstrip() for line in source.splitlines())
-
-
-_ORDER = {verdict.value: place for place, verdict in enumerate((
-    Verdict.DENY, Verdict.REFLECT, Verdict.CHECKPOINT, Verdict.PREVIEW, Verdict.ALLOW,
-))}  # fmt: skip
-
-
-def _by_strictness(finding: dict[str, Any]) -> tuple[int, str]:
-    return _ORDER.get(str(finding.get("verdict")), len(_ORDER)), str(finding.get("rule"))

@@ -1,7 +1,6 @@
 """`interlock policy`."""
 
 import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,27 +8,19 @@ from typing import Annotated, Any
 import typer
 from interlock.v1 import policy_pb2
 
-from interlock_gateway.cli.described_call import policy_document
+from interlock_gateway.cli import policy_explain
 from interlock_gateway.cli.exit_codes import ExitCode
-from interlock_gateway.cli.explaining import Explanation, explain_decision
-from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.options import ConfigFile, OperatorAddress, Output, examples, group
+from interlock_gateway.cli.policy_sources import Overlays, chosen_overlays
 from interlock_gateway.cli.reaching import operator
 from interlock_gateway.cli.screen import Block, Fields, OutputFormat, Screen, Table, Text
-from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
-from interlock_gateway.core.decision import Verdict
 from interlock_gateway.policy.checks.report import TestReport
 from interlock_gateway.policy.inspection import check as find_problems
-from interlock_gateway.policy.loader import load_bundle, read_bundle
+from interlock_gateway.policy.loader import read_bundle
 from interlock_gateway.policy.trial import run_tests
 
-Overlays = Annotated[
-    list[Path] | None,
-    typer.Option("--overlay", help="A directory of your own rules and settings, in place of the configured ones."),
-]
 app = group("Check, test, evaluate and reload policies.", examples("interlock policy check --config interlock.yaml"))
-_MEMBERS = frozenset({"verdict", "code", "message", "rule"})
 _PERCENT = 100
 
 
@@ -43,7 +34,7 @@ def check(*, overlay: Overlays = None, config: ConfigFile = None, output: Output
     that can never fire, and missing tests. The exit code is 1 when there is a problem.
     """
     settings = load_config(config, os.environ)
-    bundle = read_bundle(profile=settings.policy.profile, overlays=_overlays(overlay, settings))
+    bundle = read_bundle(profile=settings.policy.profile, overlays=chosen_overlays(overlay, settings))
     problems = find_problems(bundle)
     said = "\n".join(map(str, problems)) or f"{bundle.revision}: {len(bundle.modules)} files, nothing wrong"
     Screen(output).show({"ok": not problems, "revision": bundle.revision, "problems": problems}, Text(said))
@@ -75,45 +66,15 @@ def run_all(
     The exit code is 1 when one fails, or when they reach less than `--coverage`.
     """
     settings = load_config(config, os.environ)
-    report = run_tests(overlays=_overlays(overlay, settings), cases=cases)
+    report = run_tests(overlays=chosen_overlays(overlay, settings), cases=cases)
     enough = report.coverage * _PERCENT >= coverage
     shown = {"ok": report.passed and enough, "coverage": report.coverage, **asdict(report)}
     Screen(output).show(shown, *_tested(report, every=every, enough=enough))
     raise typer.Exit(ExitCode.OK if shown["ok"] else ExitCode.REFUSED)
 
 
-@app.command(
-    name="eval",
-    epilog=examples(
-        'interlock policy eval \'{"tool": "deploy", "input": {"to": "production"}}\'',
-        "interlock policy eval @call.json --config interlock.yaml",
-        "interlock policy eval - < policy-input.json",
-    ),
-)
-def evaluate(
-    call: Annotated[str, typer.Argument(help="The call as JSON, `@FILE`, or `-` for standard input.")],
-    *,
-    overlay: Overlays = None,
-    config: ConfigFile = None,
-    timeout: Annotated[float, typer.Option(min=0.01, help="How long the evaluation may take, in seconds.")] = 2.0,
-    output: Output = OutputFormat.TABLE,
-) -> None:
-    """Decide about a described call with the configured policies, and show each rule that fired.
-
-    The call is a whole policy input document, or `tool` (a definition or a name) and `input`, and what else there is to
-    say about `principal`, `session` and `call`. Nothing is dispatched, and no gateway is needed. The exit code is 0
-    when the call is allowed, 1 when it is denied, 4 when it would wait.
-    """
-    settings = load_config(config, os.environ)
-    bundle = load_bundle(profile=settings.policy.profile, overlays=_overlays(overlay, settings))
-    document = policy_document(_written(call), settings, revision=bundle.revision)
-    explained = explain_decision(bundle, document, timeout)
-    shown = {"decision": asdict(explained.decision), "findings": list(explained.findings), "input": document}
-    Screen(output).show(shown, *_explained(explained))
-    raise typer.Exit(_VERDICT_CODE.get(explained.decision.verdict, ExitCode.WAITING))
-
-
-_VERDICT_CODE = {Verdict.ALLOW: ExitCode.OK, Verdict.DENY: ExitCode.REFUSED}
+app.command(name="eval", epilog=policy_explain.EVAL_EXAMPLES)(policy_explain.evaluate)
+app.command(name="explain", epilog=policy_explain.EXPLAIN_EXAMPLES)(policy_explain.explain)
 
 
 @app.command(epilog=examples("interlock policy status", "interlock policy status --output json"))
@@ -141,10 +102,6 @@ def reload(
     raise typer.Exit(ExitCode.OK if outcome.accepted else ExitCode.REFUSED)
 
 
-def _overlays(given: list[Path] | None, config: Config) -> tuple[Path, ...]:
-    return tuple(given) if given else config.policy.overlays
-
-
 def _tested(report: TestReport, *, every: bool, enough: bool) -> list[Block]:
     failed = [one for one in report.results if not one.passed]
     listed = report.results if every else failed
@@ -156,34 +113,6 @@ def _tested(report: TestReport, *, every: bool, enough: bool) -> list[Block]:
         *([Table(("file", "lines that no test reached"), missed)] if missed else []),
         Text(said if enough else f"{said}, which is too little"),
     ]
-
-
-def _written(call: str) -> str:
-    if call == "-":
-        return sys.stdin.read()
-    return Path(call[1:]).read_text(encoding="utf-8") if call.startswith("@") else call
-
-
-def _explained(explained: Explanation) -> list[Block]:
-    decision = explained.decision
-    asked = {name: value for name, value in asdict(decision.obligations).items() if value}
-    facts: list[tuple[str, Any]] = [
-        ("verdict", decision.verdict.value),
-        ("reasons", "\n".join(f"{one.code}: {one.message} ({one.rule})" for one in decision.reasons)),
-        ("obligations", "\n".join(f"{name}: {to_json(value, indent=None)}" for name, value in asked.items())),
-        ("notes", "\n".join(decision.notes)),
-        ("policy", f"{decision.policy_revision}, profile {decision.profile}"),
-    ]
-    rows = [(one.get("rule"), one.get("verdict"), one.get("code"), one.get("message"), _rest(one)) for one in
-            explained.findings]  # fmt: skip
-    columns = ("rule", "verdict", "code", "message", "besides")
-    return [Fields(facts), Table(columns, rows, title="rules that fired", empty="none")]
-
-
-def _rest(finding: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name}: {to_json(value, indent=None)}" for name, value in sorted(finding.items()) if name not in _MEMBERS
-    )
 
 
 def _facts(found: policy_pb2.PolicyStatus) -> list[tuple[str, Any]]:

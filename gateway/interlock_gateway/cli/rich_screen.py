@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from interlock_gateway.cli.screen import Block, Fields, Table, Text
+from interlock_gateway.cli.screen import Block, Fields, Lines, Table, Text
 from interlock_gateway.core.visible import visible, visible_line
 
 
@@ -35,6 +35,8 @@ def renderables(blocks: Sequence[Block]) -> list[RichText | RichTable]:
                 parts.append(_fields(block))
             case Text():
                 parts.append(RichText(visible(block.text)))
+            case Lines():
+                parts += (RichText(visible_line(line.text), style=line.style) for line in block.lines)
     return parts
 
 

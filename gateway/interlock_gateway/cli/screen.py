@@ -57,7 +57,23 @@ class Text:
     title: str = ""
 
 
-Block: TypeAlias = Table | Fields | Text
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text, and the style in which a terminal shows it."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines that are laid out already."""
+
+    lines: Sequence[Line]
+    title: str = ""
+
+
+Block: TypeAlias = Table | Fields | Text | Lines
 
 
 def cell(value: Any) -> str:
@@ -139,6 +155,8 @@ def _plain(block: Block) -> str:
             lines = [f"{name + ':':{width}}{text.replace(chr(10), indent)}" for name, text in pairs]
         case Text():
             lines = [visible(block.text)]
+        case Lines():
+            lines = [visible_line(line.text) for line in block.lines]
     return "\n".join((*title, *lines))
 
 

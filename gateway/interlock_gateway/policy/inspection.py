@@ -14,6 +14,7 @@ from typing import Any, Literal
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.report import TestReport, TestResult
+from interlock_gateway.policy.explain.report import Report, read_report
 from interlock_gateway.policy.settings import PolicySourceError
 
 CHECK_TIMEOUT_S = 60.0
@@ -21,7 +22,7 @@ TEST_TIMEOUT_S = 300.0
 # How much longer the process that looks may live when there is nobody left to end it.
 LAST_RESORT_S = 5.0
 
-Task = Literal["check", "safety", "test"]
+Task = Literal["check", "safety", "test", "explain"]
 
 
 class InspectionError(Exception):
@@ -56,11 +57,16 @@ def run_rego_tests(bundle: PolicyBundle) -> TestReport:
     )
 
 
-def _ask(task: Task, bundle: PolicyBundle, timeout_s: float) -> Any:
+def explain(bundle: PolicyBundle, input_json: str, timeout_s: float = CHECK_TIMEOUT_S) -> Report:
+    """Which rules fired for an input, which nearly did, and what they read (LIFE-2). Raises `InspectionError`."""
+    return read_report(_ask("explain", bundle, timeout_s, input_json))
+
+
+def _ask(task: Task, bundle: PolicyBundle, timeout_s: float, input_json: str = "") -> Any:
     try:
         done = subprocess.run(  # noqa: S603 - our own module, and no shell
             [sys.executable, "-I", "-m", __name__, task, str(timeout_s + LAST_RESORT_S)],
-            input=json.dumps(asdict(bundle)).encode(),
+            input=json.dumps({"bundle": asdict(bundle), "input": input_json}).encode(),
             capture_output=True,
             timeout=timeout_s,
             check=False,
@@ -79,11 +85,16 @@ def _answer(task: str, request: dict[str, Any]) -> Any:
     from interlock_gateway.policy.checks.rego_tests import run_rego_tests as run_here  # noqa: PLC0415 - see above
     from interlock_gateway.policy.document import input_schema  # noqa: PLC0415 - see above
 
+    given = request["bundle"]
     for name in ("modules", "tests"):
-        request[name] = tuple((path, source) for path, source in request[name])
-    bundle = PolicyBundle(**request)
+        given[name] = tuple((path, source) for path, source in given[name])
+    bundle = PolicyBundle(**given)
     if task == "test":
         return asdict(run_here(bundle))
+    if task == "explain":
+        from interlock_gateway.policy.explain.evaluate import explain_here  # noqa: PLC0415 - see above
+
+        return explain_here(bundle, request["input"])
     return [asdict(problem) for problem in check_bundle(bundle, input_schema(), safety_only=task == "safety")]
 
 

@@ -1,0 +1,97 @@
+"""Evaluates probes and rules about one input. Only for a process that may hang or die of it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import regorus
+
+from interlock_gateway.policy.embedded.linking import link
+from interlock_gateway.policy.explain.probes import Probes, probes_for, with_probes
+from interlock_gateway.policy.explain.rulebook import Definition, Name, Rulebook
+
+_UNDEFINED = '"<undefined>"'
+
+
+class Missing:
+    """What a rule's or a field's value is when there is none."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING = Missing()
+
+
+class Prober:
+    """Which conditions hold for one input, and what rules give for it."""
+
+    def __init__(self, book: Rulebook, definitions: Sequence[Definition], input_json: str) -> None:
+        self._book = book
+        self._input = input_json
+        self._probes = probes_for(book, definitions)
+        self._engine = _engine(book, list(self._probes.values()))
+        self._engine.add_data_json(book.bundle.data_json)
+        self._engine.set_input_json(input_json)
+
+    def holds(self, definition: Definition) -> bool:
+        """Whether the body holds; a rule without one does where its value is defined."""
+        probes = self._probes.get(id(definition))
+        if probes is None:
+            return not isinstance(self.value(definition.name), Missing)
+        return self._ask(definition, probes.whole()) is True
+
+    def failing(self, definition: Definition) -> tuple[int, ...]:
+        """Each condition without which the body would hold, by its place; empty when several fail, or none."""
+        probes = self._probes.get(id(definition))
+        if probes is None or self.holds(definition):
+            return ()
+        return tuple(index for index in range(len(definition.conditions)) if self._is_the_one(probes, index))
+
+    def holds_alone(self, definition: Definition, index: int) -> bool:
+        """Whether a condition holds that shares no variable with others."""
+        probes = self._probes.get(id(definition))
+        return probes is not None and self._ask(definition, probes.alone(index)) is True
+
+    def bindings(self, definition: Definition, index: int) -> list[Mapping[str, Any]]:
+        """What the variables of a failing condition were, each time that everything else held."""
+        return self._set(definition, "bound", index)
+
+    def elements(self, definition: Definition, index: int) -> list[Any]:
+        """The elements for which an `every` does not hold."""
+        return self._set(definition, "elements", index)
+
+    def value(self, name: Name) -> Any:
+        """The value of a rule, `MISSING` when it is undefined or cannot be told."""
+        try:
+            answer = self._engine.eval_rule_as_json(f"data.{'.'.join(name)}")
+        except RuntimeError:
+            return MISSING
+        return MISSING if answer == _UNDEFINED else json.loads(answer)
+
+    def replace_data(self, data: Mapping[str, Any]) -> None:
+        """Go on with other data."""
+        self._engine.clear_data()
+        self._engine.add_data_json(json.dumps(data, ensure_ascii=False))
+
+    def _is_the_one(self, probes: Probes, index: int) -> bool:
+        if self._ask(probes.definition, probes.without(index)) is not True:
+            return False
+        return not (probes.binds(index) and self._ask(probes.definition, probes.up_to(index)) is True)
+
+    def _set(self, definition: Definition, kind: str, index: int) -> list[Any]:
+        probes = self._probes.get(id(definition))
+        if probes is None:
+            return []
+        found = self._ask(definition, getattr(probes, kind)(index))
+        return found if isinstance(found, list) else []
+
+    def _ask(self, definition: Definition, rule: str) -> Any:
+        return self.value((*definition.file.package, rule))
+
+
+def _engine(book: Rulebook, probes: Sequence[Probes]) -> "regorus.Engine":
+    engine = regorus.Engine()
+    for module in link(with_probes(book.bundle, probes).modules):
+        engine.add_policy(module.package, module.source)
+    return engine
