@@ -28,7 +28,9 @@ def _input(size: int, *, previous: int = 0) -> str:
     tool += '"external_effect":false,"audit_operation":"invoke","metadata":{"read_only":true,"permission_class":"",'
     tool += '"requires_checkpoint":false,"requires_reverse_thinking":false,"concurrency_safe":true,"destructive":false,'
     tool += '"open_world":false},"capability":{},"pin_state":"pinned"}'
-    principal = '{"id":"a","kind":"unix","roles":["agent"],"groups":[],"claims":{}}'
+    principal = '{"id":"a","kind":"unix","roles":["agent"],"groups":[],"claims":{},"recent":'
+    lately = '{"minute":3,"hour":3,"day":3}'
+    principal += f'{{"tool":{lately},"all":{lately},"destructive":{lately}}}}}'
     gateway = '{"replica":"r","mode":"standard","revision":"x"}'
     return (
         f'{{"version":1,"principal":{principal},"session":{session},"call":{call},"tool":{tool},"gateway":{gateway}}}'

@@ -54,6 +54,7 @@ from interlock_gateway.results.process import ResultProcessor
 from interlock_gateway.results.redaction import Redactor
 from interlock_gateway.serving import OVERHEAD_BYTES, Endpoints, Gateway, Rooms
 from interlock_gateway.sessions.book import SessionBook
+from interlock_gateway.sessions.call_counts import CallCounts
 from interlock_gateway.sessions.discovery import Discovery
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.state_directory import state_directory
@@ -103,6 +104,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         health = Health((GATEWAY_SERVICE, ADMIN_SERVICE, APPROVAL_SERVICE))
         gateway = Gateway(config, rooms, health, clock, replica)
         stack.push_async_callback(rooms.parts.sessions.flush)
+        stack.push_async_callback(rooms.parts.counts.flush)
         stack.push_async_callback(gateway.drain)
         await gateway.listen(await stack.enter_async_context(exposed(config.metrics.listen, rooms.metrics.registry)))
         answers = await stack.enter_async_context(_answered(config, clock, rooms))
@@ -133,6 +135,8 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     directory = Directory(registry, clock, at_state=config.at_state, max_message_bytes=limits.max_provider_bytes)
     stack.push_async_callback(directory.close)
     sessions = SessionBook(store, clock, config.workspace_roots)
+    counts = CallCounts(store, clock)
+    await counts.forget_old()
     deferral = Deferral(registry, config.deferred.threshold, config.deferred.always_loaded)
     discovery = Discovery(registry, deferral, sessions)
     directory.add_built_in(
@@ -148,6 +152,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         settings=_settings(config, replica),
         clock=clock,
         sessions=sessions,
+        counts=counts,
         registry=registry,
         deferral=deferral,
         providers=directory,

@@ -159,6 +159,7 @@ class Gateway:
             self._health.set(serving=self._fit_to_serve())
             try:
                 await self.rooms.parts.sessions.flush()
+                await self.rooms.parts.counts.flush()
                 await self.rooms.pipeline.settle()
                 await self._count_pending(await self.rooms.parts.sessions.expire())
                 self.rooms.metrics.open_checkpoints = await self.rooms.pipeline.held.keep_house()

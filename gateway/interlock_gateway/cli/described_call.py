@@ -12,6 +12,7 @@ from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
 from interlock_gateway.config import Config
 from interlock_gateway.core.document import InvalidDocumentError, parse
+from interlock_gateway.core.recent import Recent
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.core.tool import PinState, ToolCapability, ToolDefinition, ToolMetadata
 from interlock_gateway.facts import FactRequest, extract
@@ -60,8 +61,7 @@ def _filled(given: Mapping[str, Any], config: Config, revision: str) -> dict[str
     call = _call(given, tool, config)
     return {
         "version": 1,
-        "principal": {"id": "local-agent", "kind": "unix", "roles": ["agent"], "groups": [], "claims": {}}
-        | _mapping(given, "principal"),
+        "principal": _caller() | _mapping(given, "principal"),
         "session": _session(config) | _mapping(given, "session"),
         "call": call | _mapping(given, "call"),
         "tool": json.loads(tool.policy_json),
@@ -98,6 +98,11 @@ def _made(kind: type[Part], given: dict[str, Any], about: str) -> Part:
         return kind(**given)
     except TypeError:
         raise CommandError(f"{about} needs a name", ExitCode.USAGE) from None
+
+
+def _caller() -> dict[str, Any]:
+    recent = json.loads(Recent().json)
+    return {"id": "local-agent", "kind": "unix", "roles": ["agent"], "groups": [], "claims": {}, "recent": recent}
 
 
 def _session(config: Config) -> dict[str, Any]:

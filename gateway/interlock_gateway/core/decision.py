@@ -69,6 +69,7 @@ class Obligations:
 
 
 NO_OBLIGATIONS = Obligations()
+READ_ONLY = "read_only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,14 @@ class Decision:
             call_digest,
             self.enforced,
         )
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether every rule that allows the call says, by its code `[<class>_]read_only`, that it changes nothing.
+
+        A tool that can destroy is often called to look at something.
+        """
+        return self.verdict is Verdict.ALLOW and all(reason.code.endswith(READ_ONLY) for reason in self.reasons)
 
     @property
     def message(self) -> str:

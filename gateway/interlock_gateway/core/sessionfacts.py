@@ -9,9 +9,17 @@ from operator import itemgetter
 from typing import cast
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
+from interlock_gateway.core.operation import Operation, OperationState
+from interlock_gateway.core.tool import Effect
 
 PREVIOUS_KEPT = 20
 _VERSION = 1
+_DESTRUCTIVE = (Effect.DESTRUCTIVE, Effect.UNDECLARED)
+_STATUS_OF = {
+    OperationState.FAILED: "failed",
+    OperationState.INTENDED: "outcome_unknown",
+    OperationState.OUTCOME_UNKNOWN: "outcome_unknown",
+}
 _json = json.JSONEncoder(check_circular=False).encode
 
 
@@ -28,12 +36,14 @@ def _without_labels(tool: str, effect: str) -> str:
 class SessionFacts:
     """Counts of one session, changed in place by the calls that end in it.
 
-    `outcomes` counts (tool, effect, status); `previous` holds the last 20 calls that ran, each as encoded JSON, and
-    `previous_at` when they did, in Unix seconds.
+    `destructive_calls` counts those that were dispatched and did not only read; `journaled` all operations of the
+    journal that are counted here, whatever they did, so that those that a crash kept from being counted can be found.
+    `previous` holds the last 20 calls that ran, each as encoded JSON, and `previous_at` when they did, in Unix seconds.
     """
 
     calls: int = 0
     destructive_calls: int = 0
+    journaled: int = 0
     denials: Counter[str] = field(default_factory=Counter)
     calls_by_tool: Counter[str] = field(default_factory=Counter)
     calls_by_status: Counter[str] = field(default_factory=Counter)
@@ -50,8 +60,12 @@ class SessionFacts:
         self.calls_by_tool[tool] += 1
         self.calls_by_status[status] += 1
         if destructive:
-            self.destructive_calls += 1
             self.destructive_outcomes[tool, status] += 1
+
+    def count_dispatch(self, *, destructive: bool) -> None:
+        """Count an operation whose intent is in the journal, before anything is sent."""
+        self.journaled += 1
+        self.destructive_calls += destructive
 
     def settle_call(self, tool: str, *, destructive: bool, status: str) -> None:
         """Put the outcome of a call that waited for a person in the place of its waiting."""
@@ -60,6 +74,19 @@ class SessionFacts:
         if destructive:
             self.destructive_outcomes[tool, "awaiting_checkpoint"] -= 1
             self.destructive_outcomes[tool, status] += 1
+
+    def catch_up(self, operations: Iterable[Operation]) -> None:
+        """Count operations that a crash kept from being counted: the journal knows them, and their labels it does not.
+
+        A call that was meant to destroy counts as one that did, because why it was allowed is not known any more.
+        """
+        for operation in operations:
+            destructive = operation.effect in _DESTRUCTIVE
+            status = _STATUS_OF.get(operation.state, "completed")
+            self.count_dispatch(destructive=destructive)
+            self.count_call(operation.tool, destructive=destructive, status=status)
+            if status == "completed":
+                self.remember(operation.tool, operation.effect, {}, operation.finished_at or operation.intended_at)
 
     def count_denial(self, code: str) -> None:
         """Count one denial by its first reason's code."""
@@ -70,10 +97,13 @@ class SessionFacts:
         self.previous_at.append(at)
         self.previous.append(_without_labels(tool, effect) if not labels else _previous(tool, effect, labels))
 
-    def policy_part(self, *, pending: int, mode: str) -> str:
-        """The counters, previous calls, taints and pending count as the inside of a JSON object."""
+    def policy_part(self, *, pending: int, mode: str, destroying: int = 0) -> str:
+        """The counters, previous calls, taints and pending count as the inside of a JSON object.
+
+        `destroying` destructive calls have been let through, or may be yet, and are not dispatched.
+        """
         counters = (
-            f'{{"calls":{self.calls},"destructive_calls":{self.destructive_calls},'
+            f'{{"calls":{self.calls},"destructive_calls":{self.destructive_calls + destroying},'
             f'"denials":{_json(self.denials) if self.denials else "{}"},"calls_by_tool":{_json(self.calls_by_tool)}}}'
         )
         previous = ",".join(self.previous)
@@ -89,6 +119,7 @@ class SessionFacts:
             "version": _VERSION,
             "calls": self.calls,
             "destructive_calls": self.destructive_calls,
+            "journaled": self.journaled,
             "denials": self.denials,
             "calls_by_tool": self.calls_by_tool,
             "calls_by_status": self.calls_by_status,
@@ -103,13 +134,17 @@ class SessionFacts:
 
     @classmethod
     def from_json(cls, raw: bytes) -> "SessionFacts":
-        """What `to_json` wrote. Raises `ValueError` for anything else."""
+        """What `to_json` wrote. Raises `ValueError` for anything else.
+
+        Of a document from before `journaled` was counted, destruction is left to be counted from the journal.
+        """
         kept = cast("dict[str, object]", json.loads(raw))
         if kept.get("version") != _VERSION:
             raise ValueError("session facts are of an unknown version")
         facts = cls(
             calls=cast("int", kept["calls"]),
-            destructive_calls=cast("int", kept["destructive_calls"]),
+            destructive_calls=cast("int", kept["destructive_calls"]) if "journaled" in kept else 0,
+            journaled=cast("int", kept.get("journaled", 0)),
             denials=Counter(cast("dict[str, int]", kept["denials"])),
             calls_by_tool=Counter(cast("dict[str, int]", kept["calls_by_tool"])),
             calls_by_status=Counter(cast("dict[str, int]", kept["calls_by_status"])),
@@ -132,6 +167,7 @@ def together(parts: Iterable[SessionFacts]) -> SessionFacts:
     for part in parts:
         whole.calls += part.calls
         whole.destructive_calls += part.destructive_calls
+        whole.journaled += part.journaled
         whole.taints |= part.taints
         for counts in fields(SessionFacts):
             if isinstance(counter := getattr(whole, counts.name), Counter):

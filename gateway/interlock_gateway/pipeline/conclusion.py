@@ -6,7 +6,7 @@ from interlock_gateway.core.call import CallResult, CallState, CallStatus
 from interlock_gateway.core.decision import GatewayErrorCode
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.pending import REMINDER
-from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
+from interlock_gateway.core.tool import UNKNOWN_TOOL
 from interlock_gateway.errors import AuditUnavailableError
 from interlock_gateway.pipeline.approval import outcome_of
 from interlock_gateway.pipeline.asking import checkpoint_ref
@@ -16,6 +16,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tallying import is_destructive
 
 _RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
 _ENDLESS = (CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED)
@@ -46,9 +47,6 @@ class Conclusion:
         if kind is not None and result.status is CallStatus.COMPLETED:
             name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
             live.facts.remember(name, kind.effect, run.request.labels, self._parts.clock.now())
-        if kind is not None and result.status in _RAN:
-            # A failure brings its words into the session like any other answer.
-            live.facts.taints.update(run.obligations.taint, run.outcome.taint if run.outcome is not None else ())
         if result.status is CallStatus.DENIED and result.decision is not None:
             live.facts.count_denial(result.decision.reasons[0].code if result.decision.reasons else "denied")
         if run.checkpoint is not None:
@@ -90,8 +88,7 @@ class Conclusion:
             self._parts.hooks.ended(run, result)
 
     def _count(self, run: CallRun, result: CallResult) -> None:
-        effect = run.tool.classification.effect if run.tool is not None else None
-        destructive = effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED)
+        destructive = is_destructive(run)
         name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
         if run.resuming is None:
             run.live.facts.count_call(name, destructive=destructive, status=result.status)

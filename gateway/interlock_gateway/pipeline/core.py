@@ -30,6 +30,7 @@ from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
 from interlock_gateway.pipeline.resumptions import Caller
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.settling import Settling
+from interlock_gateway.pipeline.shared_answer import answer_to_come, hand_on
 from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
@@ -121,7 +122,7 @@ class CallPipeline:
                 return result
         self.in_flight += 1
         try:
-            return await self._through(run, _begun(run))
+            return await self._through(run, answer_to_come(run))
         finally:
             self.in_flight -= 1
 
@@ -180,6 +181,7 @@ class CallPipeline:
     async def _evaluated(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
         live = await self._parts.sessions.for_evaluation(principal, request.session_id)
         run = self._beginnings.run(principal, live, request, ignore_events)
+        run.dry = True
         refusal = await self._steps.decide(run)
         if refusal is None and run.decided.verdict is not Verdict.DENY:
             self._steps.ready_to_send(run)
@@ -203,7 +205,7 @@ class CallPipeline:
             return await self._through(run)
         if (earlier := await self._earlier(run)) is not None:
             return earlier
-        return await self._through(run, _begun(run))
+        return await self._through(run, answer_to_come(run))
 
     async def _kept(self, run: CallRun, result: CallResult) -> None:
         """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
@@ -293,7 +295,7 @@ class CallPipeline:
             return
         del run.live.running[run.call_id]
         if isinstance(ending, BaseException):
-            _hand_on(answer, ending)
+            hand_on(answer, ending)
             return
         answer.set_result(ending)
         if ends(run, ending) or ending.status is CallStatus.REFLECTION_REQUIRED:
@@ -301,6 +303,12 @@ class CallPipeline:
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
+        try:
+            return await self._decided_and_run(run, enforce)
+        finally:
+            run.spare()
+
+    async def _decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
         refusal = await self._steps.decide(run)
         if self._parts.hooks is not None:
             self._parts.hooks.decided(run)
@@ -309,6 +317,7 @@ class CallPipeline:
         if refusal is None and run.request.deliverable is not None and self._steps.path(run) is not Path.DENY:
             refusal = self._reflection.ended(run)
         result = refusal if refusal is not None else await self._enforce(run, enforce)
+        self._steps.tallying.ended(run, result)
         if run.resuming is None:
             return result if run.taken else await self._conclusion.concluded(run, result)
         return result if run.taken else await self.concluded(run, result)
@@ -376,22 +385,5 @@ class CallPipeline:
             raise RequestError(RequestFault.INVALID_FIELD, "tool is empty", field="tool")
 
 
-def _begun(run: CallRun) -> "asyncio.Future[CallResult]":
-    """The answer to come of a call that is under way now, for whoever asks for the same call meanwhile."""
-    answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
-    run.live.running[run.call_id] = RunningCall(run.request_digest, answer, resumed=run.resuming is not None)
-    return answer
-
-
 def _unavailable(error: StateError) -> RequestError:
     return RequestError(RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}")
-
-
-def _hand_on(answer: "asyncio.Future[CallResult]", error: BaseException) -> None:
-    if isinstance(error, RequestError):
-        answer.set_exception(error)
-    else:
-        answer.set_exception(
-            RequestError(RequestFault.CANCELLED, "the first call with this id ended without an answer")
-        )
-    answer.exception()  # whoever waits for it sees it; nobody waiting is no fault

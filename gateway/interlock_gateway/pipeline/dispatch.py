@@ -24,6 +24,7 @@ from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, StateErro
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.push import keep_pushed
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tallying import is_destructive
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
 AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
@@ -58,14 +59,30 @@ class Dispatcher:
         """Run a call that changes nothing; a provider that was lost is tried once more."""
         if not self._parts.recorder.healthy:
             return self.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
-        done = await self.send(run)
-        if done.unknown and run.deadline_at - self._parts.clock.monotonic() > 0:
-            done = await self.send(run)
+        try:
+            done = await self._tainted_read(run)
+        except StateError:
+            # What taints the session must not be read by anybody who then is not held to it.
+            return self.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
         result = await self.result_of(run, done)
         if done.outcome is not None and (done.outcome.pending is not None or done.outcome.standing is not None):
             # Kept, it would be applied as a call that changes nothing, and nobody would look at it.
             return replace(result, content=(*result.content, Text(PUSHED_BY_READER)), is_error=True)
         return result
+
+    async def _tainted_read(self, run: CallRun) -> Dispatched:
+        await self.taint(run, run.obligations.taint)
+        done = await self.send(run)
+        if done.unknown and run.deadline_at - self._parts.clock.monotonic() > 0:
+            done = await self.send(run)
+        if done.outcome is not None:
+            await self.taint(run, done.outcome.taint)
+        return done
+
+    async def taint(self, run: CallRun, taints: tuple[str, ...]) -> None:
+        """Have it on disk that the session is tainted, before anybody reads what taints it. Raises `StateError`."""
+        if taints:
+            await self._parts.sessions.taint(run.live, taints)
 
     async def change(self, run: CallRun) -> CallResult:
         """Run a call that may change something: intent on disk, dispatch, outcome on disk.
@@ -187,12 +204,17 @@ class _Journaled:
             if run.resuming is not None:
                 run.taken = True
                 return run.answer(CallStatus.AWAITING_CHECKPOINT)
+            if run.counted is not None:  # the same call ran at another replica
+                self._parts.counts.take_back(run.principal.id, run.counted)
             return stored_answer(self._parts, run, await self._parts.store.calls.outcome_of(begun.existing))
         run.journaled = True
+        run.live.facts.count_dispatch(destructive=is_destructive(run) and not run.decided.only_reads)
+        run.spare()
+        self._parts.sessions.touch(run.live)
         return await self._sent(recorded=recorded)
 
     async def _sent(self, *, recorded: bool) -> CallResult:
-        if not self._parts.store.stands:
+        if not self._parts.store.stands or not await self._tainted(self._run.obligations.taint):
             # Others have taken this replica for dead since, and may have called this call unknown; then it stays that.
             lost = self._dispatcher.gateway_error(self._run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
             with contextlib.suppress(RequestError):
@@ -217,9 +239,17 @@ class _Journaled:
         except UnknownTransitionError:  # another compensation of the same operation was faster
             return BeginOutcome()
 
+    async def _tainted(self, taints: tuple[str, ...]) -> bool:
+        try:
+            await self._dispatcher.taint(self._run, taints)
+        except StateError:
+            return False
+        return True
+
     async def _dispatched(self) -> CallResult:
         done = await self._send()
         undo = None
+        tainted = done.outcome is None or await self._tainted(done.outcome.taint)
         if done.outcome is not None:
             undo = await self._dispatcher.undo_for(self._run, done.outcome)
             done = Dispatched(outcome=replace(done.outcome, undo=undo))
@@ -227,6 +257,8 @@ class _Journaled:
         if done.outcome is not None:
             result = await keep_pushed(self._parts, self._run, done.outcome, result)
         await self._finish(result, *_states_of(result, undo), undo)
+        if not tainted:
+            raise RequestError(RequestFault.STATE_UNAVAILABLE, "the call ran, but what it read could not be noted")
         return result
 
     async def _send(self) -> Dispatched:

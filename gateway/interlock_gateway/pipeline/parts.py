@@ -20,6 +20,7 @@ from interlock_gateway.providers.port import Provider
 from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.registry import ToolRegistry
 from interlock_gateway.sessions.book import SessionBook
+from interlock_gateway.sessions.call_counts import CallCounts
 
 
 class Recorder(Protocol):
@@ -136,6 +137,7 @@ class Parts:
     settings: PipelineSettings
     clock: Clock
     sessions: SessionBook
+    counts: CallCounts
     registry: ToolRegistry
     deferral: Deferral
     providers: ProviderDirectory

@@ -82,9 +82,9 @@ def rfc3339(unix_s: float) -> str:
     return f"{_second(whole)}.{int((unix_s - whole) * 1000):03d}Z"
 
 
-def policy_input(*, principal: str, session: str, call: str, tool: bytes, gateway: str) -> bytes:
-    """The whole document, from its encoded parts."""
+def policy_input(*, principal: str, recent: str, session: str, call: str, tool: bytes, gateway: str) -> bytes:
+    """The whole document, from its encoded parts; `recent` is put into `principal`."""
     return (
-        f'{{"version":{INPUT_VERSION},"principal":{principal},"session":{session},"call":{call},'
+        f'{{"version":{INPUT_VERSION},"principal":{principal[:-1]},"recent":{recent}}},"session":{session},"call":{call},'
         f'"tool":{tool.decode()},"gateway":{gateway}}}'
     ).encode()

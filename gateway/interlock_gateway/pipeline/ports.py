@@ -5,6 +5,7 @@ from interlock_gateway.pipeline.checkpoint_port import CheckpointStore
 from interlock_gateway.pipeline.state_port import (
     CallStore,
     ChangeFeed,
+    CountStore,
     Crossing,
     HandlerStore,
     Journal,
@@ -37,6 +38,7 @@ __all__ = [
     "ChangeFeed",
     "CheckpointStore",
     "Consent",
+    "CountStore",
     "Crossing",
     "HandlerStore",
     "Journal",

@@ -39,7 +39,10 @@ class Previewer:
         """Dry-run the call and push it; when the dry run fails nothing is pending and the error is the answer."""
         if not run.live.session.is_open:  # a compensation; nobody could resolve what is pending in a closed session
             return _closed(run)
-        dry_run = await self._dry_run(run)
+        try:
+            dry_run = await self._dry_run(run)
+        except StateError:
+            return _state_unavailable(run)
         if isinstance(dry_run, CallResult):
             return dry_run
         shown = await self._shown(run, dry_run)
@@ -48,9 +51,7 @@ class Previewer:
         except SessionEndedError:
             return _closed(run)
         except StateError:
-            code = f"gateway_error.{GatewayErrorCode.STATE_UNAVAILABLE.value}"
-            decided = run.decided
-            return run.refused(code, STATE_UNAVAILABLE, revision=decided.policy_revision, profile=decided.profile)
+            return _state_unavailable(run)
         self._count(run, 1)
         return self._answer(run, shown, action)
 
@@ -77,6 +78,9 @@ class Previewer:
             self._count(run, -1)
 
     async def _dry_run(self, run: CallRun) -> DryRun | CallResult:
+        if run.obligations.taint:
+            # A preview shows what the provider read, like any other result.
+            await self._parts.sessions.taint(run.live, run.obligations.taint)
         provider = self._parts.providers.get(run.known_tool.provider)
         now = self._parts.clock.monotonic()
         invocation = run.invocation(run.seconds_left(now, self._parts.settings.default_timeout_s))
@@ -153,6 +157,11 @@ class Previewer:
         run.live.pending_count += change
         run.live.facts.previews["previewed"] += change
         self._parts.observer.pending_changed(change)
+
+
+def _state_unavailable(run: CallRun) -> CallResult:
+    decided, code = run.decided, f"gateway_error.{GatewayErrorCode.STATE_UNAVAILABLE.value}"
+    return run.refused(code, STATE_UNAVAILABLE, revision=decided.policy_revision, profile=decided.profile)
 
 
 def _closed(run: CallRun) -> CallResult:

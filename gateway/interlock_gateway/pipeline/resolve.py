@@ -256,6 +256,8 @@ class Resolver:
 
     async def _provider_said(self, run: CallRun, outcome: ToolOutcome, details: JsonObject) -> CallResult:
         run.decision = self._decision(run, "discarded")
+        if outcome.taint:
+            await self._parts.sessions.taint(run.live, outcome.taint)
         processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
         if outcome.details is not None:
             details = {**details, "sourceResultDetails": dict(processed.details)}

@@ -14,6 +14,7 @@ from interlock_gateway.core.document import Document
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import Invocation, ToolOutcome
 from interlock_gateway.core.pending import PendingAction
+from interlock_gateway.core.recent import Counted
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError
@@ -38,7 +39,8 @@ class CallRun:
 
     `checkpoint` is the one that holds or held the call; `resuming` the one from which this run goes on, approved or
     edited. `taken` says that the call is somebody else's to run and to record. `before_waiting` is done before the
-    call begins to wait for a person.
+    call begins to wait for a person. `dry` asks for the decision and nothing else. `counted` is how the call
+    stands in what its principal called lately; `destroying` says that its session reckons with what it may destroy.
     """
 
     principal: Principal
@@ -68,6 +70,9 @@ class CallRun:
     resuming: Checkpoint | None = None
     taken: bool = False
     before_waiting: Callable[[], Awaitable[None]] | None = None
+    dry: bool = False
+    counted: Counted | None = None
+    destroying: bool = False
     journaled: bool = False
     undoes: str = ""
     outcome: ToolOutcome | None = None
@@ -92,6 +97,17 @@ class CallRun:
             self.sending.cancel()
         if self.applying is not None:
             self.applying.cancel()
+
+    def reckon(self) -> None:
+        """Have the session reckon with what this call may destroy, until it is dispatched or has ended."""
+        self.destroying = True
+        self.live.destroying += 1
+
+    def spare(self) -> None:
+        """It is counted as dispatched now, or destroys nothing."""
+        if self.destroying:
+            self.destroying = False
+            self.live.destroying -= 1
 
     async def to_provider(self, work: Coroutine[object, object, T]) -> T:
         """Do `work` at the provider, until `cancel`. Raises `OutcomeUnknownError` when that came while it was done."""

@@ -50,6 +50,22 @@ class SessionStore(Protocol):
         ...
 
 
+class CountStore(Protocol):
+    """What principals called lately, as each replica counted it."""
+
+    async def save_counts(self, counts: Mapping[str, bytes], now: float) -> None:
+        """Keep one JSON document for each principal, in place of what this replica kept of them earlier."""
+        ...
+
+    async def load_counts(self, principal_id: str) -> SessionDocuments:
+        """The documents that this replica and others kept last."""
+        ...
+
+    async def forget_counts(self, before: float) -> None:
+        """Drop every document that was kept before then, whichever replica's."""
+        ...
+
+
 class CallStore(Protocol):
     """Call ids that ran (PIPE-10), each in one transaction with the journal (PIPE-9)."""
 
@@ -118,6 +134,10 @@ class Journal(Protocol):
         states: Collection[OperationState] = (),
     ) -> tuple[Operation, ...]:
         """At most `limit` operations of the session in `states` (or any), newest first, in front of a sequence."""
+        ...
+
+    async def own_operations(self, session_id: str, after: int) -> tuple[Operation, ...]:
+        """The operations that this replica began in the session, oldest first, without the first `after` of them."""
         ...
 
     async def operation_of_call(self, session_id: str, call_id: str) -> Operation | None:
@@ -268,6 +288,11 @@ class StateStore(Protocol):
     @property
     def sessions(self) -> SessionStore:
         """Sessions and their facts."""
+        ...
+
+    @property
+    def counts(self) -> CountStore:
+        """What principals called lately."""
         ...
 
     @property

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from interlock_gateway.core.call import CallKind, CallResult, CallStatus
-from interlock_gateway.core.decision import DecisionError, denial_for_failure
+from interlock_gateway.core.decision import DecisionError, GatewayErrorCode, denial_for_failure
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
@@ -12,10 +12,14 @@ from interlock_gateway.pipeline.deliverable import form_for, problems_of
 from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
+from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.read_input import input_to_send, read_input
 from interlock_gateway.pipeline.resolve_tool import deferred_tool_message, unknown_tool_message
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tallying import Tallying, is_destructive
 from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.sessions.call_counts import Tally
 
 
 class Steps:
@@ -23,6 +27,7 @@ class Steps:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self.tallying = Tallying(parts.counts)
         self._principals: dict[int, tuple[object, str]] = {}
 
     async def decide(self, run: CallRun) -> CallResult | None:
@@ -84,16 +89,24 @@ class Steps:
         try:
             if run.known_tool.permission_class:
                 run.facts = await self._parts.facts.extract(run)
+            tally = await self._tally(run)
         except DecisionError as error:
             run.decision = denial_for_failure(
                 run.decision_id, error.code, error.message, revision=engine.revision, profile=engine.profile
             )
             return
-        decided = await decide(engine, run.decision_id, lambda: self._input(run))
+        decided = await decide(engine, run.decision_id, lambda: self._input(run, tally))
         run.decision = decided.bound_to(run.digest)
+        self.tallying.decided(run)
         run.decide_s = clock.monotonic() - began
 
-    def _input(self, run: CallRun) -> bytes:
+    async def _tally(self, run: CallRun) -> Tally:
+        try:
+            return await self.tallying.tally(run)
+        except StateError:
+            raise DecisionError(GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE) from None
+
+    def _input(self, run: CallRun, tally: Tally) -> bytes:
         settings = self._parts.settings
         request = run.request
         run.digest = call_digest(run, run.document, self._parts.engine.revision)
@@ -113,11 +126,14 @@ class Steps:
         )
         run.policy_input = policy_input(
             principal=self._principal(run),
+            recent=self.tallying.seen_and_counted(run, tally).json,
             session=run.live.policy_json(run.received_at, settings.pending_mode),
             call=call_json(facts),
             tool=run.known_tool.policy_json,
             gateway=self._gateway(),
         )
+        if not run.dry and is_destructive(run):
+            run.reckon()
         return run.policy_input
 
     def _gateway(self) -> str:

@@ -7,6 +7,7 @@ tool's definition and a request; effect, safety level and facts follow from them
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from interlock_gateway.registry.registered import register
 
 WORKSPACE = "/workspace"
 CONFIDENCE_FIELD = "_flyto_confidence"
+NOT_LATELY = {"minute": 0, "hour": 0, "day": 0}
 
 
 class _Part(BaseModel):
@@ -47,6 +49,7 @@ class CaseCall(_Part):
     labels: dict[str, Any] = {}
     intent: str = ""
     workdir: str = WORKSPACE
+    time: str = "2026-01-01T00:00:00.000+00:00"
 
 
 class CaseSession(_Part):
@@ -67,6 +70,7 @@ class CasePrincipal(_Part):
     roles: list[str] = ["agent"]
     groups: list[str] = []
     claims: dict[str, Any] = {}
+    recent: dict[str, dict[str, int]] = {}
 
 
 class Expected(_Part):
@@ -153,7 +157,7 @@ def document_of(file: CaseFile) -> JsonObject:
     )
     return {
         "version": 1,
-        "principal": {"kind": "token", **file.principal.model_dump()},
+        "principal": _principal(file.principal),
         "session": _session(file.session),
         "call": _call(file, tool),
         "tool": json.loads(registered.policy_json),
@@ -169,6 +173,11 @@ def definition_of(tool: CaseTool) -> ToolDefinition:
         metadata=None if tool.metadata is None else ToolMetadata(**tool.metadata),
         capability=None if tool.capability is None else ToolCapability(**tool.capability),
     )
+
+
+def _principal(principal: CasePrincipal) -> JsonObject:
+    recent = {name: NOT_LATELY | principal.recent.get(name, {}) for name in ("tool", "all", "destructive")}
+    return {"kind": "token", **principal.model_dump(), "recent": recent}
 
 
 def _session(session: CaseSession) -> JsonObject:
@@ -193,8 +202,8 @@ def _call(file: CaseFile, tool: ToolDefinition) -> JsonObject:
         "labels": call.labels,
         "intent": call.intent,
         "workdir": call.workdir,
-        "time": "2026-01-01T00:00:00.000+00:00",
-        "time_unix_s": 1767225600.0,
+        "time": call.time,
+        "time_unix_s": datetime.fromisoformat(call.time).timestamp(),
     }
     if isinstance(call.input, dict) and CONFIDENCE_FIELD in call.input:
         document["confidence"] = call.input[CONFIDENCE_FIELD]

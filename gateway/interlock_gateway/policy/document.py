@@ -23,6 +23,24 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class RecentCalls(_Part):
+    """Calls in windows that slide: the last minute, hour and day, and up to a thirtieth more."""
+
+    minute: Count
+    hour: Count
+    day: Count
+
+
+class Recent(_Part):
+    """What a principal called lately, as far as it was let through; this call is not counted (POL-4)."""
+
+    tool: RecentCalls
+    """Of the tool that is called."""
+    all: RecentCalls
+    destructive: RecentCalls
+    """Of tools that can destroy or that declare nothing, without calls that only read."""
+
+
 class Principal(_Part):
     """Who calls."""
 
@@ -32,6 +50,7 @@ class Principal(_Part):
     roles: list[str]
     groups: list[str]
     claims: dict[str, JsonValue]
+    recent: Recent
 
 
 class Counters(_Part):
@@ -39,6 +58,7 @@ class Counters(_Part):
 
     calls: Count
     destructive_calls: Count
+    """Dispatched, or about to be; calls that only read are left out, whatever else their tool can do."""
     denials: dict[str, Count]
     """By reason code."""
     calls_by_tool: dict[str, Count]

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import re
 from collections import OrderedDict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -121,8 +121,19 @@ class SessionBook:
         """Note that the session's facts have changed; they are written behind, and at once where others must know."""
         live.dirty = True
         self._dirty[live.session.session_id] = live
-        if self._store.crossing is not None and len(live.facts.taints) > live.taints_kept:
+        if self._store.crossing is not None and not live.taints_kept.issuperset(live.facts.taints):
             self._begin(self._departing(live.session.session_id))
+
+    async def taint(self, live: LiveSession, taints: Collection[str]) -> None:
+        """Have it on disk that the session is tainted so: once for each taint, after that it costs nothing.
+
+        Raises `StateError`; the session is tainted all the same, as long as this process lives.
+        """
+        while not live.taints_kept.issuperset(taints):
+            live.facts.taints.update(taints)
+            live.dirty = True
+            self._dirty[live.session.session_id] = live
+            await self._departing(live.session.session_id)
 
     async def flush(self) -> None:
         """Write the facts that have changed. Called about once a second, and at the end."""
@@ -138,7 +149,7 @@ class SessionBook:
             return
         for live in taken.values():
             live.dirty = False
-        taints = {session_id: len(live.facts.taints) for session_id, live in taken.items()}
+        taints = {session_id: frozenset(live.facts.taints) for session_id, live in taken.items()}
         try:
             await self._store.sessions.save_session_facts(
                 {session_id: live.facts.to_json() for session_id, live in taken.items()}
@@ -196,13 +207,16 @@ class SessionBook:
 
     async def _enter(self, record: Session) -> LiveSession:
         kept = await self._store.sessions.load_session_facts(record.session_id)
+        own = SessionFacts.from_json(kept.own) if kept.own is not None else SessionFacts()
+        taints_kept = frozenset(own.taints)
+        own.catch_up(await self._store.journal.own_operations(record.session_id, own.journaled))
         live = LiveSession(
             self._narrowed(record),
-            SessionFacts.from_json(kept.own) if kept.own is not None else SessionFacts(),
+            own,
             tuple(map(SessionFacts.from_json, kept.others)),
             turnstile=Turnstile(record.session_id, self._store.crossing),
         )
-        live.taints_kept = len(live.facts.taints)
+        live.taints_kept = taints_kept
         await self.recount_pending(live)
         return self._live.setdefault(record.session_id, live)
 

@@ -43,7 +43,8 @@ class LiveSession:
 
     `facts` is what this replica saw of the session, `elsewhere` what others did. `rolling_back` says that a rollback
     of it is under way here. `stale` says that something has changed elsewhere and has to be read again;
-    `taints_kept` is how many of its taints are in the database.
+    `taints_kept` are those of its taints that are in the database. `destroying` is how many of its destructive calls
+    are being decided, or were and are not dispatched yet.
     """
 
     session: Session
@@ -57,7 +58,8 @@ class LiveSession:
     remembered: OrderedDict[str, RememberedCall] = field(default_factory=OrderedDict)
     remembered_bytes: int = 0
     dirty: bool = False
-    taints_kept: int = 0
+    taints_kept: frozenset[str] = frozenset()
+    destroying: int = 0
     rolling_back: bool = False
     head_json: str = ""
 
@@ -90,7 +92,8 @@ class LiveSession:
     def policy_json(self, now: float, mode: str) -> str:
         """The policy input's `session` part."""
         age = max(0.0, now - self.session.opened_at)
-        return f'{self.head_json},"age_s":{age:.3f},{self.whole.policy_part(pending=self.pending_count, mode=mode)}}}'
+        past = self.whole.policy_part(pending=self.pending_count, mode=mode, destroying=self.destroying)
+        return f'{self.head_json},"age_s":{age:.3f},{past}}}'
 
 
 def _weight(result: CallResult) -> int:

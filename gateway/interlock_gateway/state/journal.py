@@ -18,6 +18,7 @@ from interlock_gateway.state.operations import (
     list_operations,
     newest_operations,
     operation_of_call,
+    own_operations,
     settle_operation,
 )
 from interlock_gateway.state.pending_store import abandon_pending
@@ -62,6 +63,11 @@ class StoredJournal:
         work = partial(
             newest_operations, session_id=session_id, limit=limit, before_sequence=before_sequence, states=states
         )
+        return await self._reader.submit(work)
+
+    async def own_operations(self, session_id: str, after: int) -> tuple[Operation, ...]:
+        """The operations that this replica began in the session, oldest first, without the first `after` of them."""
+        work = partial(own_operations, session_id=session_id, replica_id=self._replica_id, after=after)
         return await self._reader.submit(work)
 
     async def operation_of_call(self, session_id: str, call_id: str) -> Operation | None:

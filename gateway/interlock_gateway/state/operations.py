@@ -112,6 +112,14 @@ _LIST = Statement(
 )
 
 
+_OWN = Statement(
+    select(*_COLUMNS)
+    .where(operations.c.session_id == bindparam("session"), operations.c.replica_id == bindparam("replica"))
+    .order_by(operations.c.sequence)
+    .offset(bindparam("after"))
+)
+
+
 @lru_cache(maxsize=256)
 def _list_backwards(states: frozenset[OperationState]) -> Statement:
     """Newest first, of those in `states`; of all when that is empty."""
@@ -145,6 +153,11 @@ def newest_operations(
     before = _LAST_SEQUENCE if before_sequence is None else before_sequence
     statement = _list_backwards(frozenset(states))
     return tuple(map(_operation, link.rows(statement, session=session_id, before=before, limit=limit)))
+
+
+def own_operations(link: Link, session_id: str, replica_id: str, after: int) -> tuple[Operation, ...]:
+    """The operations that `replica_id` began in the session, oldest first, without the first `after` of them."""
+    return tuple(map(_operation, link.rows(_OWN, session=session_id, replica=replica_id, after=after)))
 
 
 def write_intent(link: Link, operation: Operation, replica_id: str) -> Operation:

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0004"
+HEAD = "0005"
 
 metadata = MetaData(
     naming_convention={
@@ -55,6 +55,16 @@ session_facts = Table(
     metadata,
     Column("session_id", Text, primary_key=True),
     Column("replica_id", Text, primary_key=True),
+    Column("document", LargeBinary, nullable=False),
+)
+
+# What each replica counted of a principal's calls within a day.
+principal_calls = Table(
+    "principal_calls",
+    metadata,
+    Column("principal_id", Text, primary_key=True),
+    Column("replica_id", Text, primary_key=True),
+    Column("updated_at", Double, nullable=False),
     Column("document", LargeBinary, nullable=False),
 )
 

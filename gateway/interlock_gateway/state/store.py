@@ -17,6 +17,7 @@ from interlock_gateway.state.batch import read_each, write_each, write_together
 from interlock_gateway.state.call_store import Calls
 from interlock_gateway.state.changes import LocalChanges
 from interlock_gateway.state.checkpoint_store import Checkpoints
+from interlock_gateway.state.count_store import StoredCounts
 from interlock_gateway.state.database import Database, open_database
 from interlock_gateway.state.handler_store import StandingHandlers
 from interlock_gateway.state.journal import StoredJournal
@@ -91,6 +92,7 @@ class SqlStateStore:
         self._replica: Replica | None = None
         self._orphans: asyncio.Task[None] | None = None
         self.sessions = Sessions(reader, writer, replica_id)
+        self.counts = StoredCounts(reader, writer, replica_id)
         self.calls = Calls(reader, writer, replica_id)
         self.journal = StoredJournal(reader, writer, replica_id)
         self.pending = PendingActions(reader, writer, replica_id)

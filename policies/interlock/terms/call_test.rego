@@ -4,7 +4,7 @@ package interlock.rules_test
 # A declared, confirmed, read-only tool is called in a fresh session.
 reading := {
 	"version": 1,
-	"principal": {"id": "agent-1", "kind": "token", "roles": ["agent"], "groups": [], "claims": {}},
+	"principal": {"id": "agent-1", "kind": "token", "roles": ["agent"], "groups": [], "claims": {}, "recent": called([0, 0, 0])},
 	"session": {
 		"id": "session-1",
 		"intent": "",
@@ -62,6 +62,11 @@ reading := {
 		"pin_state": "pinned",
 	},
 	"gateway": {"replica": "r", "mode": "standard", "revision": "0"},
+}
+
+# As many calls in the last minute, hour and day, of the tool, of all and of destructive ones alike.
+called(counts) := {name: {"minute": counts[0], "hour": counts[1], "day": counts[2]} |
+	some name in ["tool", "all", "destructive"]
 }
 
 changing := object.union(reading, {"tool": {

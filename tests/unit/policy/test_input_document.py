@@ -8,6 +8,7 @@ import jsonschema_rs
 import pytest
 from interlock_gateway.core.call import CallKind
 from interlock_gateway.core.document import parse
+from interlock_gateway.core.recent import PrincipalCalls
 from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.core.tool import PinState, ToolCapability, ToolDefinition, ToolMetadata
@@ -67,6 +68,7 @@ def test_the_schema_describes_what_the_pipeline_sends(validator: Any, *, declare
     )
     sent = policy_input(
         principal=principal_json(Principal("agent-1", "token", frozenset({Role.AGENT}))),
+        recent=PrincipalCalls().seen("notes.get", 1767225600.0).json,
         session='{"id":"s","intent":"","labels":{},"age_s":1.5,' + facts.policy_part(pending=1, mode="steer") + "}",
         call=call_json(call),
         tool=registered.policy_json,

@@ -88,7 +88,7 @@ async def test_a_budget_holds_for_calls_at_both_together(two: tuple[Replica, Rep
         try:
             if live.whole.destructive_calls < 5:
                 allowed += 1
-                live.facts.count_call("t", destructive=True, status="completed")
+                live.facts.count_dispatch(destructive=True)
                 replica.book.touch(live)
         finally:
             live.turnstile.release(shared=False)
@@ -135,6 +135,7 @@ def test_together_is_as_if_one_had_seen_it_all() -> None:
     whole = SessionFacts()
     for n in range(50):
         for facts in (parts[n % 3 == 0], whole):
+            facts.count_dispatch(destructive=n % 2 == 0)
             facts.count_call(f"t{n % 5}", destructive=n % 2 == 0, status="completed")
             facts.count_denial(f"d{n % 4}")
             facts.remember(f"t{n % 5}", "read_only", {}, float(n))

@@ -1,0 +1,26 @@
+"""The answer of a call that is under way, for everybody who asks for the same call meanwhile (PIPE-10)."""
+
+import asyncio
+
+from interlock_gateway.core.call import CallResult
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.sessions.live import RunningCall
+
+
+def answer_to_come(run: CallRun) -> "asyncio.Future[CallResult]":
+    """The answer to come of a call that is under way now, for whoever asks for the same call meanwhile."""
+    answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
+    run.live.running[run.call_id] = RunningCall(run.request_digest, answer, resumed=run.resuming is not None)
+    return answer
+
+
+def hand_on(answer: "asyncio.Future[CallResult]", error: BaseException) -> None:
+    """Tell whoever waits for `answer` that there will be none."""
+    if isinstance(error, RequestError):
+        answer.set_exception(error)
+    else:
+        answer.set_exception(
+            RequestError(RequestFault.CANCELLED, "the first call with this id ended without an answer")
+        )
+    answer.exception()  # whoever waits for it sees it; nobody waiting is no fault
