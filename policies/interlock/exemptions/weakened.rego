@@ -19,16 +19,19 @@ exempted := [] if data.interlock.exemptions.by_rule == {}
 
 else := [[finding, min(weaker)] |
 	some finding in found
+	rule := finding.rule
+	not never_exempted(rule)
 	weaker := {[strictness[entry.becomes], id] |
-		some id in exemptions_to_look_at(data.interlock.exemptions.by_rule[finding.rule])
+		some id in exemptions_to_look_at(data.interlock.exemptions.by_rule[rule])
 		entry := data.interlock.exemptions.entries[id]
 		strictness[entry.becomes] < strictness[finding.verdict]
 		in_force(entry)
-		data.interlock.scope.covers(entry.scope, finding.rule)
+		data.interlock.scope.covers(entry.scope, rule)
 	}
 	count(weaker) > 0
-	not data.interlock.exemptions.never[finding.rule]
 ]
+
+never_exempted(rule) if data.interlock.exemptions.never[rule]
 
 strictness := {"none": 0, "allow": 1, "preview": 2, "checkpoint": 3, "reflect": 4, "deny": 5}
 
