@@ -36,6 +36,8 @@ from interlock_gateway.facts.offload import OffloadedFacts
 from interlock_gateway.gatewaytools import DEFINITIONS, DiscoveryTools, GatewayTools
 from interlock_gateway.operate.confirm import consented
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
+from interlock_gateway.operate.policy_start import first_policies, open_policies
+from interlock_gateway.operate.policy_watch import PolicyWatch
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts, PipelineSettings
 from interlock_gateway.pipeline.ports import StateError, Waiters
@@ -44,7 +46,6 @@ from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
 from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError
-from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.references.resolver import ReferenceResolver
@@ -111,6 +112,8 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         gateway.endpoints = replace(gateway.endpoints, answers=answers)
         keeper = asyncio.create_task(gateway.keep_house())
         stack.push_async_callback(_cancelled(keeper))
+        if config.policy.watch:
+            stack.push_async_callback(_cancelled(asyncio.create_task(PolicyWatch(rooms.policy).run())))
         for spec in config.providers:
             rooms.directory.add(spec, configured=True)
         await rooms.directory.settled(FIRST_CONTACT_S)
@@ -201,9 +204,11 @@ async def _policy(
 ) -> tuple[EmbeddedEngine, PolicyKeeper]:
     wanted = config.policy
     try:
-        bundle = await asyncio.to_thread(load_bundle, profile=wanted.profile, overlays=wanted.overlays)
+        origin = await asyncio.to_thread(open_policies, wanted, config.state_dir / "policy")
+        stack.push_async_callback(origin.close)
+        first = await first_policies(wanted, origin)
         engine = EmbeddedEngine(
-            bundle,
+            first.bundle,
             PoolSettings(workers=wanted.workers, timeout_s=wanted.timeout_s, memory_bytes=wanted.max_worker_bytes),
             max_input_bytes=config.limits.max_input_bytes + OVERHEAD_BYTES,
         )
@@ -216,7 +221,9 @@ async def _policy(
         metrics.policy_reloaded(accepted=outcome.accepted)
         metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=wanted.engine)
 
-    return engine, PolicyKeeper(wanted, engine, clock, bundle=bundle, on_reload=reloaded)
+    keeper = PolicyKeeper(wanted, engine, clock, origin=origin, bundle=first.bundle, on_reload=reloaded)
+    await keeper.began_with(first.seen, first.problems)
+    return engine, keeper
 
 
 async def _store(config: Config, replica: str, stack: AsyncExitStack) -> SqlStateStore:

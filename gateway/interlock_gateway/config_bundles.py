@@ -20,7 +20,7 @@ class BundleKeyConfig(Section):
     file: Path | None = None
     """The public key, or a certificate, in PEM."""
     secret_file: Path | None = None
-    """For `HS256` and its kin in place of `file`: a file that is the secret, every byte of it, at least 32."""
+    """For `HS256` and its kin in place of `file`: a file that is the secret, at least 32 bytes (`HS512`: 64)."""
     algorithm: BundleAlgorithm = "RS256"
     """What signatures with this key are made with; what a signature says of itself does not count."""
     scope: str = ""

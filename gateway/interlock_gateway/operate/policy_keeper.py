@@ -1,6 +1,7 @@
 """The policy in force: loaded, checked, swapped in one step; a bad one is refused, the last good one stays (LIFE-3)."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,10 +11,11 @@ from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError, run_rego_tests
-from interlock_gateway.policy.loader import load_bundle
+from interlock_gateway.policy.origin import Origin
 from interlock_gateway.policy.settings import PolicySourceError
 
 _OWN = "/custom/"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,10 @@ class Reload:
 
 
 class PolicyKeeper:
-    """Keeps one engine supplied with the configured policies. `on_reload` is told what came of each reload."""
+    """Keeps one engine supplied with the policies of an origin. `on_reload` is told what came of each reload.
+
+    `tried` is what the origin held when policies were loaded last, whatever came of it.
+    """
 
     def __init__(
         self,
@@ -35,47 +40,56 @@ class PolicyKeeper:
         engine: PolicyEngine,
         clock: Clock,
         *,
-        bundle: PolicyBundle,
+        origin: Origin,
+        bundle: PolicyBundle | None,
         on_reload: Callable[[Reload], None],
     ) -> None:
         self.engine = engine
         self.config = config
+        self.origin = origin
         self.bundle = bundle
-        self.activated_at = clock.now()
+        self.activated_at = clock.now() if bundle is not None else None
         self.last_reload: Reload | None = None
+        self.tried = ""
         self._clock = clock
         self._on_reload = on_reload
         self._reloading = asyncio.Lock()
 
-    async def reload(self, *, check_only: bool = False) -> Reload:
+    async def reload(self, *, check_only: bool = False, allow_older: bool = False) -> Reload:
         """Load the configured policies again; those that are to take over are checked, and pass their own tests, first.
 
         The answer says why when they are refused; nothing changes then.
         """
         async with self._reloading:
-            bundle, problems = await self._loaded()
+            if not check_only:
+                self.tried = await seen_now(self.origin)
+            bundle, problems = await loaded(self.origin, allow_older=allow_older)
             if bundle is not None and not check_only:
                 problems = await self._activated(bundle)
             outcome = Reload(not problems, bundle.revision if bundle else "", problems, self._clock.now())
             if not check_only:
-                self.last_reload = outcome
-                self._on_reload(outcome)
+                self._note(outcome)
             return outcome
 
-    async def _loaded(self) -> tuple[PolicyBundle | None, tuple[Problem, ...]]:
-        # Reading and checking policies takes a while; calls are decided by the active ones meanwhile.
-        wanted = self.config
-        try:
-            bundle = await asyncio.to_thread(load_bundle, profile=wanted.profile, overlays=wanted.overlays)
-            failures = await asyncio.to_thread(_failed_tests, bundle)
-        except PolicySourceError as error:
-            file, colon, line = error.place.rpartition(":")
-            if colon and line.isdecimal():
-                return None, (Problem(file, int(line), "unreadable", error.problem),)
-            return None, (Problem(error.place, 0, "unreadable", error.problem),)
-        except InspectionError as error:
-            return None, (Problem("", 0, "not_checkable", str(error)),)
-        return (None, failures) if failures else (bundle, ())
+    async def began_with(self, seen: str, problems: tuple[Problem, ...]) -> None:
+        """Note what the gateway started with: what the origin held, and why that was not taken."""
+        self.tried = seen
+        if problems:
+            self._note(Reload(accepted=False, revision="", problems=problems, at=self._clock.now()))
+        if self.bundle is not None:
+            await self.origin.activated()
+
+    def _note(self, outcome: Reload) -> None:
+        self.last_reload = outcome
+        self._on_reload(outcome)
+        if outcome.accepted:
+            _log.info("policies are in force", extra={"revision": outcome.revision})
+        for problem in outcome.problems:
+            place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+            _log.warning(
+                "policies were refused; the last good ones stay",
+                extra={"place": place, "code": problem.code, "problem": problem.message},
+            )
 
     async def _activated(self, bundle: PolicyBundle) -> tuple[Problem, ...]:
         try:
@@ -84,12 +98,45 @@ class PolicyKeeper:
             return (Problem("", 0, "not_loadable", str(error)),)
         self.bundle = bundle
         self.activated_at = self._clock.now()
+        await self.origin.activated()
         return ()
+
+
+async def seen_now(origin: Origin) -> str:
+    """What an origin holds; empty when it cannot be asked."""
+    try:
+        return await origin.look()
+    except PolicySourceError:
+        return ""
+
+
+async def loaded(origin: Origin, *, allow_older: bool = False) -> tuple[PolicyBundle | None, tuple[Problem, ...]]:
+    """The policies of an origin when they are fit to take over, or what is wrong with them.
+
+    Reading and checking takes a while; calls are decided by the active ones meanwhile.
+    """
+    try:
+        bundle = await origin.load(allow_older=allow_older)
+        failures = await asyncio.to_thread(_failed_tests, bundle)
+    except (PolicySourceError, InspectionError) as error:
+        return None, (problem_of(error),)
+    return (None, failures) if failures else (bundle, ())
+
+
+def problem_of(error: PolicySourceError | InspectionError) -> Problem:
+    """Why policies are refused, with the place."""
+    if isinstance(error, InspectionError):
+        return Problem("", 0, "not_checkable", str(error))
+    code = str(getattr(error, "fault", "unreadable"))
+    file, colon, line = error.place.rpartition(":")
+    if colon and line.isdecimal():
+        return Problem(file, int(line), code, error.problem)
+    return Problem(error.place, 0, code, error.problem)
 
 
 def _failed_tests(bundle: PolicyBundle) -> tuple[Problem, ...]:
     """The operator's own tests that fail. Those of the shipped rules assume the shipped settings, and stay out."""
-    if not any(_OWN in file for file, _ in bundle.tests):
+    if not any(_OWN in f"/{file}" for file, _ in bundle.tests):
         return ()
-    failed = (result for result in run_rego_tests(bundle).results if not result.passed and _OWN in result.file)
+    failed = (result for result in run_rego_tests(bundle).results if not result.passed and _OWN in f"/{result.file}")
     return tuple(Problem(found.file, found.line, "test_failed", f"{found.name}: {found.message}") for found in failed)

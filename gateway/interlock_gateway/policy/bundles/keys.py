@@ -16,9 +16,9 @@ from interlock_gateway.policy.bundles.errors import BundleError, BundleFault
 
 RSA_ALGORITHMS: Final = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"})
 CURVES: Final[dict[str, type[ec.EllipticCurve]]] = {"ES256": ec.SECP256R1, "ES384": ec.SECP384R1, "ES512": ec.SECP521R1}
-SECRET_ALGORITHMS: Final = frozenset({"HS256", "HS384", "HS512"})
+SECRET_ALGORITHMS: Final = {"HS256": 32, "HS384": 48, "HS512": 64}
+"""With the least bytes that a secret needs, RFC 7518, section 3.2."""
 LEAST_RSA_BITS = 2048
-LEAST_SECRET_BYTES = 32
 _DEFAULT_ID = "default"
 
 
@@ -49,7 +49,7 @@ def verification_key(path: Path, algorithm: str, key_id: str, scope: str = "") -
     """
     content = _read(path)
     if algorithm in SECRET_ALGORITHMS:
-        return VerificationKey(key_id, algorithm, _secret(content, path), scope)
+        return VerificationKey(key_id, algorithm, _secret(content, algorithm, path), scope)
     if b"PRIVATE KEY" in content:
         raise BundleError(BundleFault.NO_KEY, "holds a private key; who verifies needs the public one", str(path))
     try:
@@ -67,7 +67,7 @@ def signing_key(path: Path, algorithm: str, key_id: str = _DEFAULT_ID, scope: st
     """The private key in a PEM file, or the secret that a file is. Raises `BundleError`."""
     content = _read(path)
     if algorithm in SECRET_ALGORITHMS:
-        return SigningKey(algorithm, _secret(content, path), key_id, scope)
+        return SigningKey(algorithm, _secret(content, algorithm, path), key_id, scope)
     try:
         key = load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -91,12 +91,12 @@ def _fits(key: Any, algorithm: str, path: Path) -> None:
         raise BundleError(BundleFault.NO_KEY, f"holds no key on the curve that {algorithm} needs", str(path))
 
 
-def _secret(content: bytes, path: Path) -> bytes:
+def _secret(content: bytes, algorithm: str, path: Path) -> bytes:
     if b"-----BEGIN" in content:
         # The old trick: a public key, which everybody knows, used as the secret.
         raise BundleError(BundleFault.NO_KEY, "holds a key in PEM where a secret is needed", str(path))
-    if len(content) < LEAST_SECRET_BYTES:
-        problem = f"holds a secret of {len(content)} bytes; at least {LEAST_SECRET_BYTES} are needed"
+    if len(content) < (least := SECRET_ALGORITHMS[algorithm]):
+        problem = f"holds a secret of {len(content)} bytes; {algorithm} needs at least {least}"
         raise BundleError(BundleFault.NO_KEY, problem, str(path))
     return content
 

@@ -11,23 +11,24 @@ from interlock_gateway.policy.embedded.wire import Reply
 from interlock_gateway.policy.engine import PolicyUnavailableError
 
 DEFAULT_MAX_INPUT_BYTES = 8 * 1024 * 1024
+NO_POLICY = ActivePolicy("", "")
 # How the engine words it when a rule has two values at once.
 _CONFLICTS = ("multiple outputs", "conflicts with rule", "conflicting values")
 
 
 class EmbeddedEngine:
-    """Rego evaluated by worker processes on this machine."""
+    """Rego evaluated by worker processes on this machine. Without a bundle everything is denied until there is one."""
 
     def __init__(
         self,
-        bundle: PolicyBundle,
+        bundle: PolicyBundle | None,
         settings: PoolSettings | None = None,
         *,
         max_input_bytes: int = DEFAULT_MAX_INPUT_BYTES,
     ) -> None:
         self._settings = settings or PoolSettings()
         self._max_input_bytes = max_input_bytes
-        self._pool = WorkerPool(bundle, self._settings)
+        self._pool = None if bundle is None else WorkerPool(bundle, self._settings)
         # Beside the active pool: one that starts, and those that still decide what they began.
         self._others: set[WorkerPool] = set()
         self._draining: set[asyncio.Task[None]] = set()
@@ -37,31 +38,32 @@ class EmbeddedEngine:
     @property
     def active(self) -> ActivePolicy:
         """The active bundle's policy."""
-        return self._pool.bundle.policy
+        return NO_POLICY if self._pool is None else self._pool.bundle.policy
 
     @property
     def revision(self) -> str:
-        """The revision of the active bundle."""
-        return self._pool.bundle.revision
+        """The revision of the active bundle; empty while there is none."""
+        return self.active.revision
 
     @property
     def profile(self) -> str:
-        """The profile of the active bundle."""
-        return self._pool.bundle.profile
+        """The profile of the active bundle; empty while there is none."""
+        return self.active.profile
 
     @property
     def ready(self) -> bool:
         """Whether a worker with the active bundle lives."""
-        return self._pool.ready
+        return self._pool is not None and self._pool.ready
 
     @property
     def process_ids(self) -> tuple[int, ...]:
         """The worker processes, for status and for measuring."""
-        return self._pool.process_ids
+        return () if self._pool is None else self._pool.process_ids
 
     async def start(self) -> None:
         """Start the workers. Raises `PolicyUnavailableError` when the bundle cannot be loaded."""
-        await self._pool.start()
+        if self._pool is not None:
+            await self._pool.start()
 
     async def evaluate(self, input_json: bytes) -> PolicyAnswer:
         """The decision document's JSON for one input document; the protocol says what is raised.
@@ -74,6 +76,8 @@ class EmbeddedEngine:
                 f"the call is too large to decide about: {len(input_json)} bytes, at most {self._max_input_bytes}",
             )
         pool = self._pool
+        if pool is None:
+            raise DecisionError(GatewayErrorCode.POLICY_UNAVAILABLE, "no policy is in force yet; every call is denied")
         reply, payload = await pool.submit(input_json)
         if reply is Reply.OK:
             return PolicyAnswer(payload, pool.bundle.policy)
@@ -91,6 +95,8 @@ class EmbeddedEngine:
             finally:
                 self._others.discard(pool)
             old, self._pool = self._pool, pool
+        if old is None:
+            return
         self._others.add(old)
         task = asyncio.get_running_loop().create_task(self._drain(old))
         self._draining.add(task)
@@ -101,7 +107,7 @@ class EmbeddedEngine:
         self._closed = True
         # One after the other, each also when the one before was cancelled. With `gather`, some would never begin.
         async with AsyncExitStack() as ending:
-            for pool in (self._pool, *self._others):
+            for pool in filter(None, (self._pool, *self._others)):
                 ending.push_async_callback(pool.close)
         if self._draining:
             await asyncio.wait(self._draining)

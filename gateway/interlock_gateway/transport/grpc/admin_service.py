@@ -79,7 +79,7 @@ class AdminRpcs:
     async def reload_policy(self, caller: Caller, request: pb.ReloadPolicyRequest) -> pb.ReloadPolicyResponse:
         """Load the configured policies again, or only check them."""
         del caller
-        outcome = await self._parts.policy.reload(check_only=request.check_only)
+        outcome = await self._parts.policy.reload(check_only=request.check_only, allow_older=request.allow_older)
         return pb.ReloadPolicyResponse(
             reload=encode_admin.policy_reload(outcome), policy=encode_admin.policy_status(self._parts.policy)
         )

@@ -34,15 +34,21 @@ def policy_reload(outcome: Reload) -> policy_pb2.PolicyReload:
 
 def policy_status(keeper: PolicyKeeper) -> policy_pb2.PolicyStatus:
     """The policy in force."""
+    bundle, origin = keeper.bundle, keeper.origin.status
+    modules = bundle.modules if bundle is not None else ()
     return policy_pb2.PolicyStatus(
-        revision=keeper.bundle.revision,
+        revision=bundle.revision if bundle is not None else "",
         engine=keeper.config.engine,
-        profile=keeper.bundle.profile,
-        sources=["shipped", *(path.name for path in keeper.config.overlays)],
+        profile=bundle.profile if bundle is not None else "",
+        sources=origin.sources,
         activated_at=timestamp(keeper.activated_at),
-        rules=sum("/rules/" in f"/{path}" or "/custom/" in f"/{path}" for path, _ in keeper.bundle.modules),
+        rules=sum("/rules/" in f"/{path}" or "/custom/" in f"/{path}" for path, _ in modules),
+        signature_verified=origin.verified,
         last_reload=policy_reload(keeper.last_reload) if keeper.last_reload is not None else None,
         engine_healthy=keeper.engine.ready,
+        source_error=origin.problem,
+        from_disk=origin.from_disk,
+        bundle_sequence=origin.sequence,
     )
 
 
