@@ -1,0 +1,230 @@
+"""One statement: what it does, as far as its words and its structure say."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from interlock_gateway.facts.sql.lexing import Kind, Token, plainly
+from interlock_gateway.facts.sql.structure import Condition, Table, understand
+from interlock_gateway.facts.sql.tongues import Tongue
+from interlock_gateway.facts.sql.verbs import (
+    ASKING_PRAGMAS,
+    EFFECT_OF,
+    FUNCTIONS_TOO,
+    HIDDEN,
+    READING_PRAGMAS,
+    STRUCTURED,
+    Effect,
+)
+
+MAX_SHOWN = 240
+_EXPLAIN_WORDS = frozenset({"VERBOSE", "QUERY", "PLAN", "EXTENDED", "PARTITIONS", "ANALYZE", "ANALYSE", "FORMAT"})
+_NO_FUNCTIONS = frozenset(
+    {
+        *("AND", "OR", "NOT", "IN", "EXISTS", "VALUES", "FROM", "JOIN", "ON", "USING", "WHERE", "HAVING", "SELECT"),
+        *("AS", "OVER", "BY", "THEN", "ELSE", "WHEN", "CASE", "UNION", "ALL", "ANY", "SOME", "EXCEPT", "INTERSECT"),
+        *("WITH", "DISTINCT", "LIMIT", "OFFSET", "BETWEEN", "LIKE", "IS", "SET", "INTO", "KEY", "INDEX", "TABLE"),
+        *("FILTER", "WITHIN", "GROUP", "ROWS", "RANGE", "RETURNING", "RECURSIVE", "LATERAL", "INTERVAL", "TOP"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What one statement does. `kind` is its first word or what it turned out to be, in lower case; `object` the next.
+
+    `effect` is the gravest thing it does. `files` says that it reads or writes files of the server, `programs` that it
+    starts one. `problem` says why it is not understood, and then it may do anything.
+    """
+
+    kind: str
+    object: str
+    effect: Effect
+    text: str
+    verbs: tuple[str, ...] = ()
+    reads: tuple[Table, ...] = ()
+    writes: tuple[Table, ...] = ()
+    condition: Condition | None = None
+    functions: tuple[str, ...] = ()
+    files: bool = False
+    programs: bool = False
+    problem: str | None = None
+
+
+def split(found: Sequence[Token]) -> list[list[Token]]:
+    """The statements between semicolons, empty ones left out."""
+    statements: list[list[Token]] = [[]]
+    for token in found:
+        if token.kind is Kind.SIGN and token.text == ";":
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [statement for statement in statements if statement]
+
+
+def words(statement: Sequence[Token]) -> list[str]:
+    """The words of a statement in capitals; for anything else its sign, or an empty string."""
+    return [token.text if token.kind in {Kind.WORD, Kind.SIGN} else "" for token in statement]
+
+
+def read(statement: Sequence[Token], tongue: Tongue) -> Statement:
+    """What `statement` does if it is run by the database that speaks `tongue`. Never raises."""
+    rest, runs = _unexplained(statement)
+    if not rest:
+        described = _named(statement, _first(statement).lower(), "read")
+        return _doubted(described, f"{_first(statement)} of it is not understood") if _hidden(statement) else described
+    inner = _alone(rest, tongue)
+    if runs is False:
+        # It is planned and not run; the planner may call functions all the same.
+        effect: Effect = "read" if inner.problem is None or inner.effect != "read" else inner.effect
+        return replace(
+            inner, kind="explain", effect=effect, condition=None, writes=(), reads=(*inner.reads, *inner.writes)
+        )
+    return inner
+
+
+def _doubted(statement: Statement, problem: str) -> Statement:
+    """The statement as one that may do anything, unless it is known to do worse than read."""
+    return replace(statement, problem=problem, effect="unknown" if statement.effect == "read" else statement.effect)
+
+
+def _unexplained(statement: Sequence[Token]) -> tuple[Sequence[Token], bool | None]:
+    """A statement without EXPLAIN and its options, and whether it is run: None when there is no EXPLAIN."""
+    texts = words(statement)
+    if texts[0] not in {"EXPLAIN", "DESCRIBE", "DESC"}:
+        return statement, None
+    index, runs = 1, False
+    while index < len(texts):
+        if texts[index] == "(" and texts[index + 1 : index + 2] and texts[index + 1] not in {"SELECT", "WITH", "("}:
+            end = texts.index(")", index) if ")" in texts[index:] else len(texts)
+            runs = runs or bool({"ANALYZE", "ANALYSE"} & set(texts[index:end]))
+            index = end + 1
+        elif texts[index] in _EXPLAIN_WORDS:
+            runs = runs or texts[index] in {"ANALYZE", "ANALYSE"}
+            index += 3 if texts[index + 1 : index + 2] == ["="] else 1
+        else:
+            break
+    rest = statement[index:]
+    known = rest and rest[0].kind is not Kind.QUOTED and (texts[index] in EFFECT_OF or texts[index] == "(")
+    return (rest if known else []), runs
+
+
+def _first(statement: Sequence[Token]) -> str:
+    return next((text for text in words(statement) if text != "("), "")
+
+
+def _named(statement: Sequence[Token], kind: str, effect: Effect, **more: object) -> Statement:
+    texts = words(statement)
+    start = next((index for index, text in enumerate(texts) if text != "("), 0)
+    following = texts[start + 1] if len(texts) > start + 1 else ""
+    return Statement(
+        kind=kind,
+        object=following.lower() if following.isidentifier() else "",
+        effect=effect,
+        text=_shown(statement),
+        functions=_functions(statement),
+        **more,  # type: ignore[arg-type]  # fields of Statement
+    )
+
+
+def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
+    """A statement that is no EXPLAIN."""
+    first = _first(statement)
+    effect = EFFECT_OF.get(first, "unknown")
+    plain = _named(statement, first.lower(), effect, files=_files(statement), programs=_programs(statement))
+    if first == "PRAGMA":
+        return replace(plain, effect="read" if _asks(words(statement)) else "session")
+    if effect == "unknown":
+        return _doubted(plain, f"a statement that begins with {first[:40]!r} is not known")
+    rendered = statement
+    if first == "REPLACE":
+        rendered = [replace(token, text="INSERT") if index == 0 else token for index, token in enumerate(statement)]
+    structure = understand(plainly(rendered, tongue), tongue.dialect, len(statement))
+    hidden = _hidden(rendered) - (structure.explained if structure else Counter())
+    if first not in STRUCTURED:
+        hidden -= Counter([first])
+    if first in STRUCTURED and structure is None:
+        return _doubted(plain, "its structure is not understood")
+    if hidden and (first in STRUCTURED or effect in {"read", "session", "transaction"}):
+        return _doubted(plain, f"{min(hidden)} in the middle of it is not understood")
+    if structure is None:
+        return plain
+    grave = {"insert", "update", "delete", "merge", "select into"} & {*structure.verbs}
+    if first in STRUCTURED and effect == "read" and grave:
+        plain = replace(plain, effect="write", kind=min(grave) if first == "WITH" or len(grave) == 1 else plain.kind)
+    return replace(
+        plain,
+        verbs=structure.verbs,
+        reads=structure.reads,
+        writes=structure.writes,
+        condition=structure.condition,
+    )
+
+
+def _asks(texts: Sequence[str]) -> bool:
+    """Whether a PRAGMA only reads: `PRAGMA [schema.]name` or `PRAGMA name(what)`, of the right ones."""
+    rest = [*texts[1:]]
+    if rest[1:2] == ["."]:
+        rest = rest[2:]
+    if len(rest) == 1:
+        return rest[0] in READING_PRAGMAS
+    return len(rest) == 4 and rest[0] in ASKING_PRAGMAS and rest[1] == "(" and rest[3] == ")"  # noqa: PLR2004 - as above
+
+
+def _hidden(statement: Sequence[Token]) -> Counter[str]:
+    """The words of a statement that may start another one, where they are not plainly something else."""
+    texts = words(statement)
+    found: Counter[str] = Counter()
+    for index, text in enumerate(texts):
+        if text not in HIDDEN or statement[index].kind is not Kind.WORD:
+            continue
+        before, after = texts[index - 1] if index else "", texts[index + 1] if index + 1 < len(texts) else ""
+        name = before in {".", "AS"} or after == "." or (after == "(" and text in FUNCTIONS_TOO and index)
+        lock = text == "UPDATE" and before in {"FOR", "KEY", "ON", "DO"}
+        other = (text == "DELETE" and before == "ON") or (text == "SET" and before in {"CHARACTER", "CHAR"})
+        index_hint = text == "USE" and after in {"INDEX", "KEY"}
+        if not (name or lock or other or index_hint):
+            found[text] += 1
+    return found
+
+
+def _functions(statement: Sequence[Token]) -> tuple[str, ...]:
+    """The names before an opening parenthesis, in lower case; also those of tables with columns behind them."""
+    names = {
+        token.text.lower()
+        for token, following in pairwise(statement)
+        if following.text == "(" and following.kind is Kind.SIGN
+        if token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.text not in _NO_FUNCTIONS)
+    }
+    return tuple(sorted(names))
+
+
+def _files(statement: Sequence[Token]) -> bool:
+    """Whether it has the server read or write a file."""
+    texts = words(statement)
+    first = _first(statement)
+    into = any(text in {"OUTFILE", "DUMPFILE"} for text in texts)
+    copied = first == "COPY" and not {"STDIN", "STDOUT"} & {*texts}
+    vacuumed = first == "VACUUM" and "INTO" in texts
+    return into or copied or vacuumed or first in {"LOAD", "ATTACH", "BACKUP", "RESTORE", "BULK", "IMPORT", "INSTALL"}
+
+
+def _programs(statement: Sequence[Token]) -> bool:
+    """Whether it has the server start a program."""
+    texts = words(statement)
+    return _first(statement) == "COPY" and "PROGRAM" in texts
+
+
+def _shown(statement: Sequence[Token]) -> str:
+    """The statement for a person to read, with what stands in quotes left out, cut to a bounded length."""
+    pieces: list[str] = []
+    length = 0
+    for token in statement:
+        quoted = {Kind.STRING: "'\u2026'", Kind.QUOTED: f'"{token.text}"'}
+        pieces.append((" " if token.spaced and pieces else "") + quoted.get(token.kind, token.text))
+        length += len(pieces[-1])
+        if length > MAX_SHOWN:
+            break
+    text = "".join(pieces)
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "\u2026"

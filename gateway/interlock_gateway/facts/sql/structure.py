@@ -1,0 +1,215 @@
+"""What sqlglot makes of one statement: its tables, its conditions, and which words of it that explains.
+
+sqlglot tries out and goes back, in some places again and again for each level of nesting: its steps are counted, and
+what takes too many is not understood. What it only keeps as text (`Command`) is not understood either.
+"""
+
+import functools
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.parser import Parser
+
+STEPS_PER_TOKEN = 60
+STEPS_AT_LEAST = 4_000
+
+Condition: TypeAlias = Literal["none", "trivial", "given"]
+CONDITIONS: tuple[Condition, ...] = ("none", "trivial", "given")
+"""What restricts the rows that are changed: nothing, a condition that does not depend on them, or a condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's own name and all of it, in lower case."""
+
+    name: str
+    qualified: str
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What one statement is made of. `verbs` is what it does, in lower case; `explained` counts words, in capitals."""
+
+    verbs: tuple[str, ...]
+    reads: tuple[Table, ...]
+    writes: tuple[Table, ...]
+    condition: Condition | None
+    explained: Counter[str]
+
+
+class _TooManySteps(Exception):  # noqa: N818 - never seen outside
+    pass
+
+
+def understand(text: str, dialect: str, size: int) -> Structure | None:
+    """Read one statement of `size` tokens as `dialect` has it; None when it is not understood. Never raises."""
+    from sqlglot.errors import SqlglotError  # noqa: PLC0415 - seventeen megabytes, for those who have a tool for SQL
+
+    language = _dialect(dialect)
+    parser = _bounded(dialect)(dialect=language)
+    parser.steps_left = STEPS_AT_LEAST + STEPS_PER_TOKEN * size  # type: ignore[attr-defined]  # made below
+    try:
+        trees = [tree for tree in parser.parse(language.tokenize(text), text) if tree is not None]
+        return _structure(trees[0]) if len(trees) == 1 else None
+    except (SqlglotError, _TooManySteps, RecursionError, ValueError, TypeError, AttributeError, LookupError):
+        # It means to raise its own errors only; on mangled input it also runs into its own assumptions.
+        return None
+
+
+@functools.cache
+def _dialect(name: str) -> "Dialect":
+    from sqlglot.dialects.dialect import Dialect  # noqa: PLC0415 - as above
+
+    # It tells the log of what it does not support; here that is an answer.
+    logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
+    return Dialect.get_or_raise(name)
+
+
+@functools.cache
+def _bounded(name: str) -> "type[Parser]":
+    """The parser of a dialect, which gives up when it has moved about more often than it may."""
+    parser = _dialect(name).parser_class
+    move = parser._advance  # noqa: SLF001 - the one way in which it moves
+
+    def advance(self: "Parser", times: int = 1) -> None:
+        self.steps_left -= 1  # type: ignore[attr-defined]  # set where it is made
+        if self.steps_left < 0:  # type: ignore[attr-defined]  # as above
+            raise _TooManySteps
+        move(self, times)
+
+    return type(f"Bounded{parser.__name__}", (parser,), {"_advance": advance})
+
+
+def _structure(tree: "exp.Expr") -> Structure | None:
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    nodes = list(tree.walk())
+    if any(isinstance(node, exp.Command) for node in nodes):
+        return None
+    tables = [node for node in nodes if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)]
+    named = {name: table for table in tables if (name := table.alias.lower())}
+    own = {node.alias.lower() for node in nodes if isinstance(node, exp.CTE)}
+    changed = [target for node in nodes for target in _targets(node)]
+    writes = dict.fromkeys(_table(named.get(_table(target).qualified, target)) for target in changed)
+    seen = {id(target) for target in changed}
+    reads = dict.fromkeys(_table(table) for table in tables if id(table) not in seen)
+    conditions = [
+        _condition(node) for node in nodes if isinstance(node, exp.Delete | exp.Update) and _stands_alone(node)
+    ]
+    explained: Counter[str] = Counter()
+    for node in nodes:
+        explained.update(_EXPLAINS.get(type(node).__name__, ()))
+    return Structure(
+        verbs=tuple(dict.fromkeys(verb for node in nodes if (verb := _VERBS.get(type(node).__name__)))),
+        reads=tuple(table for table in reads if table.qualified not in own and table not in writes),
+        writes=tuple(writes),
+        condition=min(conditions, key=CONDITIONS.index) if conditions else None,
+        explained=explained,
+    )
+
+
+_VERBS = {
+    **{name: name.lower() for name in ("Select", "Values", "Insert", "Update", "Delete", "Merge", "Create", "Drop")},
+    **{name: name.lower() for name in ("Alter", "Grant", "Revoke", "Copy", "Set", "Use", "Execute", "Declare", "Kill")},
+    "Into": "select into",
+    "TruncateTable": "truncate",
+    "IfBlock": "if",
+    "WhileBlock": "while",
+}
+_EXPLAINS = {
+    "Insert": ("INSERT", "INTO"),
+    "Update": ("UPDATE", "SET"),
+    "Delete": ("DELETE",),
+    "Merge": (*("MERGE", "INTO"), *(("INSERT", "UPDATE", "DELETE", "SET") * 8)),
+    "Into": ("INTO",),
+    "OnConflict": ("SET",),
+}
+
+
+def _stands_alone(node: "exp.Expr") -> bool:
+    """Whether it is not one of the branches of a MERGE, whose condition is the join's."""
+    return type(node.parent).__name__ != "When"
+
+
+def _targets(node: "exp.Expr") -> Iterator["exp.Table"]:
+    """The tables that this node alone changes."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    found: list[object] = []
+    if isinstance(node, exp.Insert | exp.Merge | exp.Create | exp.Alter | exp.Into | exp.Copy | exp.LoadData):
+        found = [node.this]
+    elif isinstance(node, exp.Update):
+        # Of tables that are joined, any may be the one whose columns are set.
+        found = [node.this, *(join.this for join in node.this.args.get("joins") or ())]
+    elif isinstance(node, exp.Delete):
+        found = [*(node.args.get("tables") or [node.this])]
+    elif isinstance(node, exp.Drop | exp.TruncateTable):
+        found = [node.args.get("this"), *(node.args.get("tables") or ()), *node.expressions]
+    for target in found:
+        inner = target
+        while isinstance(inner, exp.Schema | exp.Index):
+            inner = inner.args.get("table") or inner.this
+        if isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier):
+            yield inner
+
+
+def _table(node: "exp.Table") -> Table:
+    parts = [part.name.lower() for part in node.parts]
+    return Table(parts[-1], ".".join(parts))
+
+
+def _condition(node: "exp.Expr") -> Condition:
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    where = node.args.get("where")
+    if where is not None:
+        return "trivial" if _trivial(where.this, 0) else "given"
+    joins = [join for table in node.find_all(exp.Table) for join in table.args.get("joins") or ()]
+    restricting = [join.args["on"] for join in joins if join.args.get("on") is not None]
+    # A join to another table restricts what is changed as a condition would, unless it keeps what finds no partner.
+    inner = all(join.side in {"", "RIGHT"} for join in joins)
+    using = any(join.args.get("using") for join in joins)
+    return "given" if inner and (using or any(not _trivial(on, 0) for on in restricting)) else "none"
+
+
+_MOST_CONDITIONS = 64
+
+
+def _trivial(condition: "exp.Expr", depth: int) -> bool:
+    """Whether a condition does not depend on the row, or holds for every one of them as far as its form tells."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    if depth > _MOST_CONDITIONS:
+        return False
+    if isinstance(condition, exp.Paren):
+        return _trivial(condition.this, depth + 1)
+    if isinstance(condition, exp.And | exp.Or):
+        sides = condition.this, condition.expression
+        found = [_trivial(side, depth + 1) for side in sides]
+        return all(found) if isinstance(condition, exp.And) else any(found) or _opposite(*sides)
+    # Whatever looks at no column is the same for every row.
+    return condition.find(exp.Column) is None or _holds_for_every_row(condition)
+
+
+def _opposite(one: "exp.Expr", other: "exp.Expr") -> bool:
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    return exp.Not(this=one) == other or exp.Not(this=other) == one
+
+
+def _holds_for_every_row(condition: "exp.Expr") -> bool:
+    """Whether something is compared with itself, or with a pattern that fits everything."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    if isinstance(condition, exp.In):
+        return condition.this in condition.expressions
+    if isinstance(condition, exp.Like | exp.ILike) and condition.expression.is_string:
+        return set(condition.expression.name) == {"%"}
+    alike = isinstance(condition, exp.EQ | exp.GTE | exp.LTE | exp.NullSafeEQ | exp.Like | exp.ILike)
+    return alike and condition.this == condition.expression
