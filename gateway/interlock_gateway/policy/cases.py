@@ -5,11 +5,11 @@ tool's definition and a request; effect, safety level and facts follow from them
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
@@ -21,6 +21,18 @@ from interlock_gateway.registry.registered import register
 
 WORKSPACE = "/workspace"
 CONFIDENCE_FIELD = "_flyto_confidence"
+TIME_UNIX_S = 1767225600.0
+"""When every case takes place: the first second of 2026, UTC."""
+
+
+class Conditions(TypedDict):
+    """Which policies decide a case, as `load_bundle` takes it."""
+
+    profile: str
+    changes: JsonObject
+    exemptions: list[JsonValue]
+
+
 NOT_LATELY = {"minute": 0, "hour": 0, "day": 0}
 
 
@@ -93,7 +105,13 @@ class CaseFile(_Part):
     without: list[str] = []
     profile: Literal["observe", "standard", "strict"] = "standard"
     settings: dict[str, Any] = {}
+    exemptions: list[JsonValue] = []
     expect: Expected
+
+    @property
+    def conditions(self) -> Conditions:
+        """Which policies decide it."""
+        return Conditions(profile=self.profile, changes=self.settings, exemptions=[*self.exemptions])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +127,14 @@ class DecisionCase:
 def load_cases(directory: Path) -> tuple[DecisionCase, ...]:
     """Every case under `directory`, sorted by name. Raises `PolicySourceError` for one that cannot be read."""
     return tuple(_load(path, directory) for path in sorted(directory.rglob("*.yaml")))
+
+
+def by_conditions(cases: Iterable[DecisionCase]) -> tuple[tuple[Conditions, tuple[DecisionCase, ...]], ...]:
+    """The cases that the same policies decide, together, with what these are."""
+    groups: dict[str, list[DecisionCase]] = {}
+    for case in cases:
+        groups.setdefault(json.dumps(case.file.conditions, sort_keys=True), []).append(case)
+    return tuple((group[0].file.conditions, tuple(group)) for group in groups.values())
 
 
 def differences(case: DecisionCase, decision: Mapping[str, Any]) -> list[str]:

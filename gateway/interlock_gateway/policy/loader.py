@@ -42,7 +42,7 @@ def load_bundle(
     `overlays` go on top, in order, and `changes` to the settings last. An overlay is a directory with rules in
     `custom/` (package `interlock.custom`), and in `data.yaml` settings, which may only make decisions stricter, and
     exemptions, which may loosen them (POL-2). `changes` are free, and `exemptions` are taken beside those of overlays:
-    both are for trying policies out. `now` is the Unix time by which exemptions are read, by default the present.
+    both are for trying policies out. `now` is the Unix time when overlays are read, by default the present.
 
     Blocks; for anything but the shipped policies by themselves it starts a process that looks at them. Raises
     `PolicySourceError` for what cannot be read, an unknown profile or setting, a looser one, a bad exemption, an
@@ -75,7 +75,7 @@ def read_bundle(
     settings = override(
         _mapping(data, "settings"), chosen.get("settings", {}), f"profiles/data.yaml, profile {profile}"
     )
-    read = [(one, "exemptions") for one in read_exemptions(exemptions or [], "exemptions", at)]
+    read = [(one, "exemptions") for one in read_exemptions(exemptions or [], "exemptions", now=None)]
     for overlay in overlays:
         found = _read_overlay(overlay, at)
         settings = _tightened(settings, found, root)
@@ -160,7 +160,7 @@ def _read_overlay(overlay: Path, now: float) -> _Overlay:
     if unknown := data.keys() - _OVERLAY_KEYS:
         problem = f"unknown key {min(unknown)}; an overlay's data.yaml holds settings and exemptions"
         raise PolicySourceError(str(data_file), problem)
-    exemptions = read_exemptions(data.get("exemptions", []), str(data_file), now)
+    exemptions = read_exemptions(data.get("exemptions", []), str(data_file), now=now)
     return _Overlay(sources, data.get("settings", {}), exemptions, str(data_file))
 
 

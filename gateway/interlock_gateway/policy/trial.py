@@ -8,7 +8,7 @@ from pathlib import Path
 
 from interlock_gateway.core.decision import DecisionError
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.cases import DecisionCase, differences, load_cases
+from interlock_gateway.policy.cases import DecisionCase, by_conditions, differences, load_cases
 from interlock_gateway.policy.checks.report import TestReport, TestResult
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 from interlock_gateway.policy.inspection import run_rego_tests
@@ -38,19 +38,15 @@ def run_tests(*, overlays: Sequence[Path] = (), directory: Path | None = None, c
 
 
 def run_cases(cases: Path, *, overlays: Sequence[Path] = (), directory: Path | None = None) -> tuple[TestResult, ...]:
-    """The outcome of every decision case under `cases`, each under its own profile and settings."""
-    groups: dict[str, list[DecisionCase]] = {}
-    for case in load_cases(cases):
-        groups.setdefault(json.dumps([case.file.profile, case.file.settings], sort_keys=True), []).append(case)
+    """The outcome of every decision case under `cases`, each under its own profile, settings and exemptions."""
     results: list[TestResult] = []
-    for group in groups.values():
-        first = group[0].file
-        bundle = load_bundle(profile=first.profile, overlays=overlays, directory=directory, changes=first.settings)
+    for conditions, group in by_conditions(load_cases(cases)):
+        bundle = load_bundle(overlays=overlays, directory=directory, **conditions)
         results += asyncio.run(_judge(bundle, group))
     return tuple(sorted(results, key=lambda result: result.name))
 
 
-async def _judge(bundle: PolicyBundle, cases: list[DecisionCase]) -> list[TestResult]:
+async def _judge(bundle: PolicyBundle, cases: Sequence[DecisionCase]) -> list[TestResult]:
     engine = EmbeddedEngine(bundle, ONE_WORKER)
     await engine.start()
     try:

@@ -4,13 +4,12 @@ import asyncio
 import json
 import random
 import subprocess
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.cases import DecisionCase, load_cases
+from interlock_gateway.policy.cases import by_conditions, load_cases
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 from interlock_gateway.policy.loader import read_bundle, shipped_policies
 
@@ -48,11 +47,8 @@ def test_every_rego_test_passes_in_opa_too(opa: Path) -> None:
 
 @pytest.mark.req("ENG-2")
 def test_every_case_is_decided_alike(opa: Path, tmp_path: Path) -> None:
-    groups: dict[str, list[DecisionCase]] = defaultdict(list)
-    for case in load_cases(CASES):
-        groups[json.dumps([case.file.profile, case.file.settings])].append(case)
-    for number, group in enumerate(groups.values()):
-        bundle = read_bundle(profile=group[0].file.profile, changes=group[0].file.settings)
+    for number, (conditions, group) in enumerate(by_conditions(load_cases(CASES))):
+        bundle = read_bundle(**conditions)
         documents = [case.input_json for case in group]
         ours = asyncio.run(decided_by_workers(bundle, documents))
         theirs = decided_by_opa(opa, bundle, documents, tmp_path / str(number))
@@ -62,7 +58,11 @@ def test_every_case_is_decided_alike(opa: Path, tmp_path: Path) -> None:
 
 @pytest.mark.req("ENG-2", "POL-3")
 def test_calls_with_fields_missing_are_decided_alike(opa: Path, tmp_path: Path) -> None:
-    cases = [case for case in load_cases(CASES) if case.file.profile == "standard" and not case.file.settings]
+    ((_, cases),) = [
+        group
+        for group in by_conditions(load_cases(CASES))
+        if group[0]["profile"] == "standard" and not any((group[0]["changes"], group[0]["exemptions"]))
+    ]
     chance = random.Random(2026)
     mutilated = [mutilate(case.input_json, chance) for case in cases for _ in range(5)]
     bundle = read_bundle()
