@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
+from interlock_gateway.config_opa import OpaConfig
 from interlock_gateway.config_section import Bytes, Seconds, Section
 from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD, Role
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
@@ -164,14 +165,14 @@ class ApprovalsConfig(Section):
 class PolicyConfig(Section):
     """Which policies decide."""
 
-    engine: Literal["embedded"] = "embedded"
-    """`embedded`: Rego in worker processes of the gateway."""
+    engine: Literal["embedded", "opa"] = "embedded"
+    """`embedded`: Rego in worker processes of the gateway; `opa`: an OPA server."""
     profile: Literal["observe", "standard", "strict"] = "standard"
     """The profile of the shipped policies."""
     overlays: tuple[Path, ...] = ()
     """Directories with the operator's own rules (`custom/`) and settings (`data.yaml`)."""
     timeout_s: Annotated[float, Field(gt=0, le=10)] = 0.25
-    """The longest one decision may take; past it the call is denied and the worker replaced."""
+    """`embedded`: the longest one decision may take; past it the call is denied and the worker replaced."""
     workers: Annotated[int, Field(ge=1, le=64)] = 2
     """Worker processes that evaluate policies."""
     max_worker_bytes: Bytes = 512 * 1024 * 1024
@@ -183,6 +184,7 @@ class PolicyConfig(Section):
     watch_s: Annotated[float, Field(ge=0.05, le=3600)] = 2.0
     """How often directories and files are looked at. A change is loaded when two looks see the same."""
     shadow: ShadowConfig = ShadowConfig()
+    opa: OpaConfig = OpaConfig()
 
 
 class StateConfig(Section):

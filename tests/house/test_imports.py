@@ -15,7 +15,7 @@ ROOMS = {
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
     {"core", "errors"},
-    {"clock", "config", "config_bundles", "config_loader", "config_section", "ids", "patience"},
+    {"clock", "config", "config_bundles", "config_loader", "config_opa", "config_section", "ids", "patience"},
     ROOMS,
     {"operate"},
     {"transport"},
@@ -33,6 +33,7 @@ OUTER = {"app", "serving", "cli", "demo"}
 # Foreign libraries that only these packages know, so that each can be replaced in one place.
 KNOWN_ONLY_TO = {
     "ada_url": {"facts"},
+    "aiohttp": {"policy"},
     "alembic": {"state"},
     "google.protobuf": {"providers", "transport"} | OUTER,
     "grpc": {"providers", "transport"} | OUTER,
@@ -42,6 +43,7 @@ KNOWN_ONLY_TO = {
     "jsonschema_rs": {"pipeline"},
     "ngh2": {"http2", "providers", "transport"},
     "obstore": {"artifacts", "policy"},
+    "opa_client": {"policy"},
     "prometheus_client": {"telemetry", "transport", "app", "serving"},
     "psycopg": {"state"},
     "regorus": {"policy"},

@@ -13,11 +13,13 @@ NAMES_THAT_SAY_NOTHING = {"base", "common", "helpers", "manager", "misc", "util"
 # Where everything is caught and not raised again, how often, and the one reason why.
 CATCH_ALL = {
     "gateway/interlock_gateway/audit/log.py": (1, "one record's fault must not end the log of all the others"),
+    "gateway/interlock_gateway/operate/policy_watch.py": (1, "who stopped watching would load no policy ever again"),
     "gateway/interlock_gateway/pipeline/decide.py": (1, "the one place that turns failure into denial"),
     "gateway/interlock_gateway/state/session_locks.py": (
         1,
         "who waits for a session must be refused, not left waiting",
     ),
+    "gateway/interlock_gateway/policy/opa/engine.py": (1, "who stopped trying would let no call ask the server again"),
     "gateway/interlock_gateway/policy/embedded/worker.py": (2, "the engine panics as a BaseException"),
     "gateway/interlock_gateway/providers/directory.py": (
         1,

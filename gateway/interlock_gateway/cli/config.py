@@ -39,6 +39,8 @@ def effective(config: Config) -> dict[str, Any]:
     document = config.model_dump(mode="json", exclude_none=True)
     for provider in document["providers"]:
         provider["token"] = MASK if provider["token"] else ""
+    opa = document["policy"]["opa"]
+    opa["token"] = MASK if opa["token"] else ""
     for webhook in document["approvals"]["webhooks"]:
         webhook.update({key: MASK for key in ("url", "secret") if webhook[key]})
     before, at, after = document["state"]["database"].rpartition("@")

@@ -106,6 +106,7 @@ _POLICY_PATHS: tuple[SettingPath, ...] = (
     ),
     ("shadow", "overlays", "*"),
     ("shadow", "allow", "*"),
+    *(("opa", name) for name in ("token_file", "ca_file", "client_cert", "client_key")),
 )
 """The settings below `policy` that name files; `*` is each item of a list."""
 

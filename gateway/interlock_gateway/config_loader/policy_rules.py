@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from interlock_gateway.config import Config
 from interlock_gateway.config_bundles import BundleConfig, BundleKeyConfig
 from interlock_gateway.config_loader.addresses import TcpAddress
+from interlock_gateway.config_loader.opa_rules import opa_contradictions
 from interlock_gateway.config_loader.problems import SettingPath, dotted
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
@@ -21,6 +22,8 @@ def policy_contradictions(config: Config) -> Found:
         yield from _bundle(policy.bundle, ("policy", "bundle"))
     if policy.shadow.bundle is not None:
         yield from _bundle(policy.shadow.bundle, ("policy", "shadow", "bundle"))
+    if policy.engine == "opa":
+        yield from opa_contradictions(config)
 
 
 def _bundle(bundle: BundleConfig, path: SettingPath) -> Found:

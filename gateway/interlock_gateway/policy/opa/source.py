@@ -1,0 +1,234 @@
+"""Where the policies in OPA come from: the gateway pushes them, or OPA loads a bundle itself."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
+from interlock_gateway.core.clock import Clock
+from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.engine import PolicyUnavailableError
+from interlock_gateway.policy.opa.client import OpaClient
+from interlock_gateway.policy.opa.delivery import USED_EVERY_S, Delivery
+from interlock_gateway.policy.opa.faults import OpaFaultError, Trouble
+from interlock_gateway.policy.opa.placing import PlacedPolicies, place
+from interlock_gateway.policy.opa.settings import OpaBounds
+from interlock_gateway.policy.settings import PolicySourceError
+
+_log = logging.getLogger(__name__)
+Ask: TypeAlias = Callable[[str], Awaitable[PolicyAnswer]]
+BUNDLE_PATH = "interlock/response"
+"""What the shipped policies answer a gateway with, in a bundle that OPA loads itself."""
+NOWHERE = "interlock_pushed/nothing"
+
+
+class PolicySource(Protocol):
+    """What differs between the two ways."""
+
+    is_ours: bool
+    """Whether the gateway says which policies decide."""
+
+    @property
+    def expected(self) -> ActivePolicy | None:
+        """The one policy whose decisions count: `None` while there is none, or when OPA says."""
+        ...
+
+    @property
+    def policy_path(self) -> str:
+        """The path that says which policy OPA has."""
+        ...
+
+    async def decided(self, ask: Ask) -> PolicyAnswer:
+        """The answer to one call. Raises what `ask` raises."""
+        ...
+
+    async def bring(self) -> ActivePolicy | None:
+        """Bring the policies, when that is the gateway's to do; which are there then."""
+        ...
+
+    async def replace(self, bundle: PolicyBundle) -> None:
+        """Bring other policies and let them decide. Raises `PolicyUnavailableError` or `OpaFaultError`."""
+        ...
+
+    async def keep_house(self) -> None:
+        """Do what is to be done now and then."""
+        ...
+
+    async def close(self) -> None:
+        """Stop what is under way."""
+        ...
+
+
+class BundleSource:
+    """OPA loads a bundle itself, and the gateway takes what it has."""
+
+    is_ours = False
+    expected: ActivePolicy | None = None
+    policy_path = BUNDLE_PATH
+
+    async def decided(self, ask: Ask) -> PolicyAnswer:
+        """The answer; there is only one place to ask."""
+        return await ask(BUNDLE_PATH)
+
+    async def bring(self) -> ActivePolicy | None:
+        """Nothing: that is OPA's to do."""
+        return None
+
+    async def replace(self, bundle: PolicyBundle) -> None:
+        """Refuse: it would decide nothing."""
+        del bundle
+        raise PolicyUnavailableError("OPA loads its policies itself (policy.opa.policies: bundle)")
+
+    async def keep_house(self) -> None:
+        """Nothing to be done."""
+
+    async def close(self) -> None:
+        """Nothing is under way."""
+
+
+class PushedSource:
+    """The gateway pushes; each bundle lies in a place of its own."""
+
+    is_ours = True
+
+    def __init__(self, client: OpaClient, bounds: OpaBounds, clock: Clock, bundle: PolicyBundle | None) -> None:
+        self._clock = clock
+        self._delivery = Delivery(client, clock, request_s=bounds.load_s)
+        self._bundle = bundle
+        self._placed = None if bundle is None else _placed(bundle)
+        self._bringing: asyncio.Task[None] | None = None
+        self._replacing = asyncio.Lock()
+        self._said_at = 0.0
+        self._bounds = bounds
+        self._again_at = 0.0
+        self._rest_s = bounds.retry_s
+
+    @property
+    def expected(self) -> ActivePolicy | None:
+        """The policy of the active bundle."""
+        return None if self._placed is None else self._placed.policy
+
+    @property
+    def policy_path(self) -> str:
+        """Where the active bundle lies; where nothing does while there is none."""
+        return NOWHERE if self._placed is None else self._placed.path
+
+    async def decided(self, ask: Ask) -> PolicyAnswer:
+        """The answer of the policies active now; brought again, and asked again, when they are not there."""
+        placed = self._placed
+        if placed is None:
+            raise DecisionError(GatewayErrorCode.POLICY_UNAVAILABLE, "no policy is in force yet; every call is denied")
+        try:
+            return _of(placed, await ask(placed.path))
+        except OpaFaultError as fault:
+            if fault.trouble is not Trouble.NO_POLICY:
+                raise
+        try:
+            await self.bring()
+        except PolicyUnavailableError as error:
+            raise OpaFaultError(Trouble.REJECTED, str(error)) from None
+        return _of(placed, await ask(self._path_of(placed)))
+
+    async def bring(self) -> ActivePolicy | None:
+        """Bring the active bundle; who comes while that is under way waits for it.
+
+        After a failure the next ones fail alike for a while, which gets longer.
+        """
+        if self._placed is None or self._bundle is None:
+            return None
+        if self._bringing is None or (self._bringing.done() and not self._rests()):
+            self._bringing = asyncio.get_running_loop().create_task(self._deliver())
+            # Also when nobody waits any more for how it ends.
+            self._bringing.add_done_callback(_looked_at)
+        # Another's cancellation does not end it: it is for all who wait.
+        await asyncio.shield(self._bringing)
+        return self._placed.policy
+
+    async def replace(self, bundle: PolicyBundle) -> None:
+        """Bring `bundle`, see that it is there, then swap; the old one stays for those that ask it."""
+        async with self._replacing:
+            placed = _placed(bundle)
+            self._placed, self._bundle = await self._delivered(placed, bundle), bundle
+
+    async def keep_house(self) -> None:
+        """Say now and then that the policies are used, and delete those that nobody uses."""
+        placed = self._placed
+        if placed is None or self._clock.now() - self._said_at < USED_EVERY_S:
+            return
+        self._said_at = self._clock.now()
+        try:
+            await self._delivery.mark_used(placed)
+            if deleted := await self._delivery.clean(placed):
+                _log.info("deleted policies in OPA that nobody uses", extra={"deleted": deleted})
+        except (OpaFaultError, TimeoutError) as error:
+            _log.warning("policies in OPA that nobody uses cannot be deleted", extra={"problem": str(error)})
+
+    async def close(self) -> None:
+        """Stop bringing."""
+        if self._bringing is not None and not self._bringing.done():
+            self._bringing.cancel()
+            await asyncio.wait([self._bringing])
+
+    def _rests(self) -> bool:
+        return asyncio.get_running_loop().time() < self._again_at
+
+    def _path_of(self, asked: PlacedPolicies) -> str:
+        """Where what was asked lies now: the same policy may have gone to another place."""
+        same = self._placed is not None and self._placed.policy == asked.policy
+        return self.policy_path if same else asked.path
+
+    async def _deliver(self) -> None:
+        bundle, placed = self._bundle, self._placed
+        if bundle is None or placed is None:
+            return
+        try:
+            found = await self._delivered(placed, bundle)
+        except BaseException:
+            self._again_at = asyncio.get_running_loop().time() + self._rest_s
+            self._rest_s = min(2 * self._rest_s, self._bounds.longest_retry_s)
+            raise
+        self._rest_s = self._bounds.retry_s
+        # Unless another bundle has taken over meanwhile.
+        if self._placed is placed:
+            self._placed = found
+
+    async def _delivered(self, placed: PlacedPolicies, bundle: PolicyBundle) -> PlacedPolicies:
+        """Where it is once it is there whole. Joined by package it goes fastest; not all policies can go so."""
+        for tried in (placed, place(bundle, by_package=False)):
+            try:
+                if not await self._delivery.is_whole(tried):
+                    await self._delivery.push(tried)
+                    await self._check_whole(tried)
+            except PolicyUnavailableError as error:
+                refused = error
+            except TimeoutError:
+                raise OpaFaultError(Trouble.TIMEOUT, "it did not take the policies in time") from None
+            else:
+                self._said_at = 0.0
+                return tried
+        raise refused
+
+    async def _check_whole(self, placed: PlacedPolicies) -> None:
+        if not await self._delivery.is_whole(placed):
+            raise OpaFaultError(Trouble.NO_POLICY, "it has not what it was given: something else writes there too")
+
+
+def _placed(bundle: PolicyBundle) -> PlacedPolicies:
+    try:
+        return place(bundle)
+    except PolicySourceError as error:
+        raise PolicyUnavailableError(str(error)) from None
+
+
+def _of(placed: PlacedPolicies, answer: PolicyAnswer) -> PolicyAnswer:
+    """The answer, when it is of the policy that was asked. Raises `OpaFaultError`."""
+    if answer.policy != placed.policy:
+        raise OpaFaultError(Trouble.NO_POLICY, "another policy answered than was asked")
+    return answer
+
+
+def _looked_at(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled():
+        task.exception()
