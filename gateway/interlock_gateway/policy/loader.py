@@ -88,6 +88,12 @@ def read_bundle(
     return make_bundle(sources, tree, profile=profile, enforced=chosen.get("enforced") is not False)
 
 
+def read_settings(profile: str = "standard", directory: Path | None = None) -> dict[str, JsonObject]:
+    """The settings under a profile by concern, with no overlay. Raises `PolicySourceError`."""
+    settings = _settings(_read_data(directory or shipped_policies()), profile)
+    return {concern: _mapping(settings, concern) for concern in settings}
+
+
 def read_sources(root: Path, prefix: str = "") -> dict[str, str]:
     """The Rego sources under `root` by their path relative to it, tests included."""
     if not root.is_dir():
@@ -125,6 +131,11 @@ def _mapping(data: JsonObject, name: str) -> JsonObject:
     if not isinstance(value, dict):
         raise PolicySourceError(name, "must be a mapping")
     return value
+
+
+def _settings(data: JsonObject, profile: str) -> JsonObject:
+    changes = _profile(data, profile).get("settings", {})
+    return override(_mapping(data, "settings"), changes, f"profiles/data.yaml, profile {profile}")
 
 
 def _profile(data: JsonObject, profile: str) -> JsonObject:
