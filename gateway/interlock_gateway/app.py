@@ -36,7 +36,7 @@ from interlock_gateway.facts.offload import OffloadedFacts
 from interlock_gateway.gatewaytools import DEFINITIONS, DiscoveryTools, GatewayTools
 from interlock_gateway.operate.confirm import consented
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
-from interlock_gateway.operate.policy_start import first_policies, open_policies
+from interlock_gateway.operate.policy_start import FirstPolicies, first_policies, open_policies
 from interlock_gateway.operate.policy_watch import PolicyWatch
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts, PipelineSettings
@@ -44,8 +44,9 @@ from interlock_gateway.pipeline.ports import StateError, Waiters
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
-from interlock_gateway.policy.engine import PolicyUnavailableError
+from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError
+from interlock_gateway.policy.origin import Origin
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.references.resolver import ReferenceResolver
@@ -117,7 +118,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         for spec in config.providers:
             rooms.directory.add(spec, configured=True)
         await rooms.directory.settled(FIRST_CONTACT_S)
-        health.set(serving=True)
+        health.set(serving=gateway.fit_to_serve())
         yield gateway
 
 
@@ -201,21 +202,13 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
 
 async def _policy(
     config: Config, clock: Clock, metrics: Metrics, stack: AsyncExitStack
-) -> tuple[EmbeddedEngine, PolicyKeeper]:
+) -> tuple[PolicyEngine, PolicyKeeper]:
     wanted = config.policy
+    starting = _embedded if wanted.engine == "embedded" else _opa
     try:
-        origin = await asyncio.to_thread(open_policies, wanted, config.state_dir / "policy")
-        stack.push_async_callback(origin.close)
-        first = await first_policies(wanted, origin)
-        engine = EmbeddedEngine(
-            first.bundle,
-            PoolSettings(workers=wanted.workers, timeout_s=wanted.timeout_s, memory_bytes=wanted.max_worker_bytes),
-            max_input_bytes=config.limits.max_input_bytes + OVERHEAD_BYTES,
-        )
-        await engine.start()
+        engine, origin, first = await starting(config, clock, metrics, stack)
     except (PolicySourceError, PolicyUnavailableError, InspectionError) as error:
         raise ConfigError(f"the policies cannot be used: {error}") from None
-    stack.push_async_callback(engine.close)
 
     def reloaded(outcome: Reload) -> None:
         metrics.policy_reloaded(accepted=outcome.accepted)
@@ -224,6 +217,34 @@ async def _policy(
     keeper = PolicyKeeper(wanted, engine, clock, origin=origin, bundle=first.bundle, on_reload=reloaded)
     await keeper.began_with(first.seen, first.problems)
     return engine, keeper
+
+
+async def _embedded(
+    config: Config, _clock: Clock, _metrics: Metrics, stack: AsyncExitStack
+) -> tuple[PolicyEngine, Origin, FirstPolicies]:
+    wanted = config.policy
+    origin = await asyncio.to_thread(open_policies, wanted, config.state_dir / "policy")
+    stack.push_async_callback(origin.close)
+    first = await first_policies(wanted, origin)
+    engine = EmbeddedEngine(
+        first.bundle,
+        PoolSettings(workers=wanted.workers, timeout_s=wanted.timeout_s, memory_bytes=wanted.max_worker_bytes),
+        max_input_bytes=config.limits.max_input_bytes + OVERHEAD_BYTES,
+    )
+    await engine.start()
+    stack.push_async_callback(engine.close)
+    return engine, origin, first
+
+
+async def _opa(
+    config: Config, clock: Clock, metrics: Metrics, stack: AsyncExitStack
+) -> tuple[PolicyEngine, Origin, FirstPolicies]:
+    # An HTTP client of 25 MB: only who has an OPA server pays for it.
+    from interlock_gateway.operate.opa_start import start_opa  # noqa: PLC0415 -- as said above
+
+    return await start_opa(
+        config, clock, metrics, stack, max_input_bytes=config.limits.max_input_bytes + OVERHEAD_BYTES
+    )
 
 
 async def _store(config: Config, replica: str, stack: AsyncExitStack) -> SqlStateStore:

@@ -18,7 +18,7 @@ from interlock_gateway.operate.status import Component, GatewayState
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
-from interlock_gateway.policy.embedded.engine import EmbeddedEngine
+from interlock_gateway.policy.engine import PolicyEngine
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.references.resolver import ReferenceResolver
 from interlock_gateway.registry.registered import RegisteredTool
@@ -69,7 +69,7 @@ class Rooms:
 
     parts: Parts
     pipeline: CallPipeline
-    engine: EmbeddedEngine
+    engine: PolicyEngine
     store: SqlStateStore
     approvals: ApprovalRoom
     artifacts: ArtifactStore
@@ -156,7 +156,7 @@ class Gateway:
     async def keep_house(self) -> None:
         """Until cancelled: flush session facts, expire pending actions, and say in health how things are."""
         while True:
-            self._health.set(serving=self._fit_to_serve())
+            self._health.set(serving=self.fit_to_serve())
             try:
                 await self.rooms.parts.sessions.flush()
                 await self.rooms.parts.counts.flush()
@@ -178,13 +178,14 @@ class Gateway:
         counted = await rooms.store.pending.count_every_pending(self._clock.now())
         rooms.metrics.pending_changed(counted - rooms.metrics.pending_actions)
 
-    def _fit_to_serve(self) -> bool:
+    def fit_to_serve(self) -> bool:
+        """Whether calls are served: every part works, and the gateway is not about to end."""
         return all(component.healthy for component in self._components()) and not self.rooms.pipeline.draining
 
     def _components(self) -> tuple[Component, ...]:
         rooms = self.rooms
         return (
-            Component("policy", rooms.engine.ready, "" if rooms.engine.ready else "no worker with the policy lives"),
+            Component("policy", rooms.engine.ready, rooms.engine.trouble),
             _state(rooms.store),
             Component("audit", rooms.audit.healthy, "" if rooms.audit.healthy else "receipts cannot be written"),
         )

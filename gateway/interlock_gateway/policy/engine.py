@@ -33,6 +33,16 @@ class PolicyEngine(Protocol):
         """Whether a decision can be had now (LIFE-7)."""
         ...
 
+    @property
+    def trouble(self) -> str:
+        """Why it is not ready, for operators; empty when it is."""
+        ...
+
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """The processes that it runs beside the gateway; none where a server decides."""
+        ...
+
     async def start(self) -> None:
         """Load the policies. Raises `PolicyUnavailableError` when they cannot be loaded."""
         ...

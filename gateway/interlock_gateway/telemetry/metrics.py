@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, Info
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from interlock_gateway.audit.log import AuditLog
@@ -21,6 +22,9 @@ MAX_RULES = 500
 _LATENCY_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 _PATIENCE_S = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0)
 _FAST_S = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5)
+
+
+_Family: TypeAlias = GaugeMetricFamily | CounterMetricFamily
 
 
 def _ignore(_run: CallRun, _result: CallResult) -> None:
@@ -173,6 +177,10 @@ class Metrics:
         """Add a gauge that is read when it is scraped: a value for each tuple of label values."""
         self.registry.register(_Watched(name, text, labels, read))
 
+    def watch_total(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
+        """Add a counter that is kept elsewhere and read when it is scraped."""
+        self.registry.register(_Watched(name, text, labels, read, CounterMetricFamily))
+
     def _count_open(self) -> dict[tuple[str, ...], float]:
         return {(): self.open_checkpoints}
 
@@ -206,23 +214,29 @@ def _by_name(values: dict[str, bool]) -> dict[tuple[str, ...], float]:
 
 
 class _Watched(Collector):
-    """A gauge whose values are asked for at scrape time."""
+    """A gauge, or a counter, whose values are asked for at scrape time."""
 
     def __init__(
-        self, name: str, text: str, labels: tuple[str, ...], read: Callable[[], dict[tuple[str, ...], float]]
+        self,
+        name: str,
+        text: str,
+        labels: tuple[str, ...],
+        read: Callable[[], dict[tuple[str, ...], float]],
+        family: "type[_Family]" = GaugeMetricFamily,
     ) -> None:
+        self._family = family
         self._name = name
         self._text = text
         self._labels = labels
         self._read = read
 
-    def collect(self) -> list[GaugeMetricFamily]:
-        """The gauge as it stands."""
-        family = GaugeMetricFamily(self._name, self._text, labels=self._labels)
+    def collect(self) -> "list[_Family]":
+        """It as it stands."""
+        family = self._family(self._name, self._text, labels=self._labels)
         for values, number in self._read().items():
             family.add_metric(list(values), number)
         return [family]
 
-    def describe(self) -> list[GaugeMetricFamily]:
+    def describe(self) -> "list[_Family]":
         """Its name, without asking for values."""
-        return [GaugeMetricFamily(self._name, self._text, labels=self._labels)]
+        return [self._family(self._name, self._text, labels=self._labels)]

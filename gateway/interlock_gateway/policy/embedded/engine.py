@@ -56,6 +56,13 @@ class EmbeddedEngine:
         return self._pool is not None and self._pool.ready
 
     @property
+    def trouble(self) -> str:
+        """Why it is not ready; empty when it is."""
+        if self.ready:
+            return ""
+        return "no policy is in force yet" if self._pool is None else "no worker with the policy lives"
+
+    @property
     def process_ids(self) -> tuple[int, ...]:
         """The worker processes, for status and for measuring."""
         return () if self._pool is None else self._pool.process_ids

@@ -32,7 +32,13 @@ def opa_engine(
         longest_retry_s=opa.breaker.longest_retry_s,
     )
     return OpaEngine(
-        opa_access(config), bounds, clock, bundle=bundle, max_input_bytes=max_input_bytes, on_adopted=on_adopted
+        opa_access(config),
+        bounds,
+        clock,
+        bundle=bundle,
+        pushes=opa.policies == "push",
+        max_input_bytes=max_input_bytes,
+        on_adopted=on_adopted,
     )
 
 

@@ -89,9 +89,19 @@ class OpaEngine:
         return not self._closed and self._breaker.admits and self._adopted is not None
 
     @property
+    def shown(self) -> str:
+        """The server's address, for operators."""
+        return self._access.shown
+
+    @property
     def trouble(self) -> str:
         """Why it is not ready, for operators; empty when it is."""
         return "" if self.ready else f"OPA at {self._access.shown}: {self._trouble}"
+
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """None: the server is somebody else's."""
+        return ()
 
     @property
     def figures(self) -> OpaFigures:
@@ -146,7 +156,8 @@ class OpaEngine:
             await self._source.replace(bundle)
         except OpaFaultError as fault:
             raise PolicyUnavailableError(f"OPA at {self._access.shown}: {fault.words}") from None
-        self._has_answered(bundle.policy)
+        if self._source.is_ours:
+            self._has_answered(bundle.policy)
 
     async def look(self) -> None:
         """Ask OPA now which policies it has. Raises `PolicyUnavailableError` when that cannot be told."""

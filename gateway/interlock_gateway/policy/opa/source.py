@@ -77,9 +77,9 @@ class BundleSource:
         return None
 
     async def replace(self, bundle: PolicyBundle) -> None:
-        """Refuse: it would decide nothing."""
-        del bundle
-        raise PolicyUnavailableError("OPA loads its policies itself (policy.opa.policies: bundle)")
+        """Refuse what has rules: they would decide nothing. A bundle without any names what OPA has anyway."""
+        if bundle.modules:
+            raise PolicyUnavailableError("OPA loads its policies itself (policy.opa.policies: bundle)")
 
     async def keep_house(self) -> None:
         """Nothing to be done."""

@@ -37,15 +37,16 @@ def policy_status(keeper: PolicyKeeper) -> policy_pb2.PolicyStatus:
     bundle, origin = keeper.bundle, keeper.origin.status
     modules = bundle.modules if bundle is not None else ()
     return policy_pb2.PolicyStatus(
-        revision=bundle.revision if bundle is not None else "",
+        revision=keeper.engine.revision,
         engine=keeper.config.engine,
-        profile=bundle.profile if bundle is not None else "",
+        profile=keeper.engine.profile,
         sources=origin.sources,
         activated_at=timestamp(keeper.activated_at),
         rules=sum("/rules/" in f"/{path}" or "/custom/" in f"/{path}" for path, _ in modules),
         signature_verified=origin.verified,
         last_reload=policy_reload(keeper.last_reload) if keeper.last_reload is not None else None,
         engine_healthy=keeper.engine.ready,
+        engine_error=keeper.engine.trouble,
         source_error=origin.problem,
         from_disk=origin.from_disk,
         bundle_sequence=origin.sequence,
