@@ -18,6 +18,7 @@ IMPORTED_AS = {
     "opa-python-client": "opa_client",
     "pillow": "PIL",
     "protobuf": "google.protobuf",
+    "pyjwt": "jwt",
     "pyyaml": "yaml",
 }
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")

@@ -163,7 +163,9 @@ class Bench:
 def config_in(directory: Path, **changes: Any) -> Config:
     """A configuration whose sockets and state are in `directory`, with the ledger's provider in it."""
     # A decision that takes long because the machine is busy with other tests is no runaway policy.
-    policy = changes.get("policy", PolicyConfig()).model_copy(update={"timeout_s": 5.0})
+    policy = changes.get("policy", PolicyConfig())
+    # Nor does a test that does not ask for it want policies to be loaded behind its back.
+    policy = policy.model_copy(update={"timeout_s": 5.0, "watch": policy.watch and "watch" in policy.model_fields_set})
     return Config(
         state=StateConfig(dir=directory / "state"),
         metrics=MetricsConfig(listen="127.0.0.1:0"),

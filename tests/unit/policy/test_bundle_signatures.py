@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from bundle_keys import key_files, run_opa, signed_bundle, small_files
-from conftest import FindProgram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interlock_gateway.policy.bundles.archive import read_archive
@@ -23,7 +22,7 @@ ALGORITHMS = ["RS256", "RS512", "PS256", "PS384", "ES256", "ES384", "ES512", "HS
 @pytest.mark.req("LIFE-4")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_opa_accepts_what_we_sign_and_refuses_it_for_another_scope(
-    algorithm: str, tmp_path: Path, program: FindProgram
+    algorithm: str, tmp_path: Path, program: Any
 ) -> None:
     opa, key = program("opa"), key_files(tmp_path, algorithm)
     (tmp_path / "ours.tar.gz").write_bytes(signed_bundle(small_files(), key.signing("k", "prod")))
@@ -36,7 +35,7 @@ def test_opa_accepts_what_we_sign_and_refuses_it_for_another_scope(
 
 @pytest.mark.req("LIFE-4")
 @pytest.mark.parametrize("algorithm", ["RS256", "PS256", "ES256", "HS256"])
-def test_what_opa_builds_and_signs_is_accepted(algorithm: str, tmp_path: Path, program: FindProgram) -> None:
+def test_what_opa_builds_and_signs_is_accepted(algorithm: str, tmp_path: Path, program: Any) -> None:
     opa, key = program("opa"), key_files(tmp_path, algorithm)
     source = tmp_path / "source"
     source.mkdir()
@@ -59,7 +58,7 @@ DOCUMENTS: list[Any] = [
 
 
 @pytest.mark.req("LIFE-4")
-def test_documents_have_the_hashes_that_opa_gives_them(tmp_path: Path, program: FindProgram) -> None:
+def test_documents_have_the_hashes_that_opa_gives_them(tmp_path: Path, program: Any) -> None:
     opa, key = program("opa"), key_files(tmp_path, "HS256")
     for number, document in enumerate(DOCUMENTS):
         folder = tmp_path / "bundle" / f"{number}"
