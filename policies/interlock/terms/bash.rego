@@ -33,6 +33,7 @@ listed(list) := {command |
 condition_holds(_, condition) if {
 	not condition.flags
 	not condition.operands
+	not condition.unless_first
 }
 
 condition_holds(command, condition) if given_any(command, condition.flags)
@@ -41,6 +42,13 @@ condition_holds(command, condition) if {
 	some operand in command.operands
 	one_of(operand, condition.operands)
 }
+
+condition_holds(command, condition) if {
+	condition.unless_first
+	not begins_with(command, condition.unless_first)
+}
+
+begins_with(command, words) if command.operands[0] in words
 
 # An operand is one of those listed, or begins with what stands before a `*`.
 one_of(operand, patterns) if operand in patterns

@@ -28,3 +28,15 @@ secret(name, _) if {
 	count(parts) > 1
 	data.interlock.settings.file.secret_extensions[parts[count(parts) - 1]]
 }
+
+# What is never written, and what others act on: a name or a directory, in lower case.
+guarded(name) if data.interlock.settings.file.protected_directories[name]
+
+guarded(name) if data.interlock.settings.file.protected_names[name]
+
+guarded(name) if steering(name)
+
+# Build servers, editors and agents act on what these files say.
+steering(name) if data.interlock.settings.file.steering_directories[name]
+
+steering(name) if data.interlock.settings.file.steering_names[name]

@@ -14,7 +14,10 @@ findings contains {
 	count(destroying) > 0
 }
 
-destroying contains command if some command in listed(data.interlock.settings.bash.destructive)
+destroying contains command if {
+	some command in listed(data.interlock.settings.bash.destructive)
+	not disposing(command)
+}
 
 # `find -delete` and the like: nobody wrote the command down, and it is given names that nobody knows.
 destroying contains command if {

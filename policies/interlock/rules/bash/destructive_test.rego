@@ -4,9 +4,9 @@ one(argv, facts) := running({"commands": [object.union(command(argv), facts)]})
 
 test_bash_destructive_denies_the_listed_commands if {
 	cases := [
-		one(["rm", "-r", "build"], {}),
-		one(["rm", "-rf", "build"], {"flags": ["-r", "-f", "-rf"]}),
-		one(["rm", "--recursive", "build"], {}),
+		one(["rm", "-r", "src"], {}),
+		one(["rm", "-rf", "src"], {"flags": ["-r", "-f", "-rf"]}),
+		one(["rm", "--recursive", "src"], {}),
 		one(["mkfs.ext4", "/dev/sda"], {}),
 		one(["dd", "if=/dev/zero", "of=/dev/sda"], {}),
 		one(["shred", "notes"], {}),
@@ -26,7 +26,7 @@ test_bash_destructive_denies_the_listed_commands if {
 }
 
 test_bash_destructive_sees_through_shortened_options if {
-	verdicts("bash/destructive") == {"deny"} with input as one(["rm", "--recur", "build"], {})
+	verdicts("bash/destructive") == {"deny"} with input as one(["rm", "--recur", "src"], {})
 }
 
 test_bash_destructive_denies_what_find_deletes if {
@@ -56,7 +56,7 @@ test_bash_destructive_is_silent_for_other_commands if {
 }
 
 test_bash_destructive_holds_without_the_other_fields_it_reads if {
-	removing := one(["rm", "-r", "build"], {})
+	removing := one(["rm", "-r", "src"], {})
 	every field in {"subcommand", "text", "implied", "operands", "argv"} {
 		path := concat("/", ["call/facts/bash/commands/0", field])
 		verdicts("bash/destructive") == {"deny"} with input as without(removing, path)
@@ -65,7 +65,7 @@ test_bash_destructive_holds_without_the_other_fields_it_reads if {
 }
 
 test_bash_destructive_is_followed_by_other_rules_when_its_facts_are_missing if {
-	removing := one(["rm", "-r", "build"], {})
+	removing := one(["rm", "-r", "src"], {})
 	every path in {"call/facts/bash/commands/0/flags", "call/facts/bash/commands/0/name", "call/facts/bash/commands"} {
 		verdicts("bash/other") == {"checkpoint"} with input as without(removing, path)
 	}

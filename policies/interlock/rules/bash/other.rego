@@ -2,7 +2,7 @@ package interlock.rules.bash
 
 # METADATA
 # title: All other commands
-# description: A person decides about a script that is neither refused nor known to read only.
+# description: A person decides about a script that is neither refused, nor known to read only, nor routine work.
 # custom:
 #   requirements: [CHK-1, POL-4]
 findings contains {
@@ -12,4 +12,5 @@ findings contains {
 	"rule": "bash/other",
 } if {
 	not reads_only
+	not routine
 }

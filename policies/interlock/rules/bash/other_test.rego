@@ -1,12 +1,16 @@
 package interlock.rules_test
 
 test_bash_other_asks_for_a_person if {
-	verdicts("bash/other") == {"checkpoint"} with input as one(["make"], {})
+	verdicts("bash/other") == {"checkpoint"} with input as one(["curl", "-O", "x"], {})
 	verdicts("bash/other") == {"checkpoint"} with input as running({})
 }
 
 test_bash_other_is_silent_for_what_only_reads if {
 	silent("bash/other") with input as listing
+}
+
+test_bash_other_is_silent_for_routine_work if {
+	silent("bash/other") with input as one(["make"], {})
 }
 
 test_bash_other_is_silent_for_other_tools if {
@@ -17,5 +21,5 @@ test_bash_other_holds_without_the_fields_it_reads if {
 	every path in {"call/facts/bash/commands", "call/facts/bash/paths", "call/facts/bash", "call/facts", "call"} {
 		verdicts("bash/other") == {"checkpoint"} with input as without(listing, path)
 	}
-	verdicts("bash/other") == {"checkpoint"} with input as without(one(["make"], {}), "tool")
+	verdicts("bash/other") == {"checkpoint"} with input as without(one(["curl", "-O", "x"], {}), "tool")
 }

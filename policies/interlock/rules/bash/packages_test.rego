@@ -28,3 +28,12 @@ test_bash_packages_is_followed_by_another_rule_when_its_facts_are_missing if {
 		verdicts("bash/other") == {"checkpoint"} with input as without(one(["pip", "install", "x"], {}), path)
 	}
 }
+
+test_bash_packages_lets_the_listed_tools_be_run_from_where_they_are if {
+	silent("bash/packages") with input as one(["npx", "tsc"], {})
+	every argv in [["npx", "cowsay"], ["npx"]] {
+		verdicts("bash/packages") == {"checkpoint"} with input as one(argv, {})
+	}
+	verdicts("bash/packages") == {"checkpoint"} with input as one(["npx", "-p", "cowsay", "tsc"], {})
+	verdicts("bash/packages") == {"checkpoint"} with input as without(one(["npx", "tsc"], {}), "call/facts/bash/commands/0/operands")
+}

@@ -1,0 +1,24 @@
+package interlock.rules.file
+
+# METADATA
+# title: Files that others act on
+# description: |
+#   What build servers, editors and agents are told by files is run elsewhere, with other rights. A person decides about
+#   writing them. The settings say which files these are.
+# custom:
+#   requirements: [POL-4]
+findings contains {
+	"verdict": "checkpoint",
+	"code": "steering_path",
+	"message": sprintf("build servers, editors or agents act on it: %s", [data.interlock.rules.shown(steered)]),
+	"rule": "file/steering",
+} if {
+	not data.interlock.rules.read_only
+	count(steered) > 0
+}
+
+steered contains object.get(argument, "given", "a file") if {
+	some argument in paths.arguments
+	some segment in argument.segments
+	steering(lower(segment))
+}

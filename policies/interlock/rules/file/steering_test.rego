@@ -1,0 +1,36 @@
+package interlock.rules_test
+
+test_file_steering_asks_about_files_that_others_act_on if {
+	cases := [
+		touching(changing, {"segments": [".github", "workflows", "build.yml"]}),
+		touching(changing, {"segments": ["web", ".VSCode", "tasks.json"]}),
+		touching(changing, {"segments": ["CLAUDE.md"]}),
+		touching(previewing(changing), {"segments": ["Jenkinsfile"]}),
+	]
+	every call in cases {
+		verdicts("file/steering") == {"checkpoint"} with input as call
+	}
+}
+
+test_file_steering_lets_them_be_read if {
+	silent("file/steering") with input as touching(reading, {"segments": [".github", "workflows", "build.yml"]})
+}
+
+test_file_steering_is_silent_for_other_files if {
+	silent("file/steering") with input as touching(changing, {"segments": ["src", "github.py"]})
+}
+
+test_file_steering_holds_when_it_is_not_known_what_the_tool_does if {
+	call := touching(reading, {"segments": [".github", "workflows", "build.yml"]})
+	every field in ["tool/effect", "tool/declared", "tool/pin_state"] {
+		verdicts("file/steering") == {"checkpoint"} with input as without(call, field)
+	}
+}
+
+test_file_steering_names_a_file_that_is_not_given if {
+	call := without(touching(changing, {"segments": [".vscode"]}), "call/facts/file/arguments/0/given")
+	verdicts("file/steering") == {"checkpoint"} with input as call
+	every field in ["segments"] {
+		silent("file/steering") with input as without(call, concat("/", ["call/facts/file/arguments/0", field]))
+	}
+}

@@ -1,0 +1,173 @@
+package interlock.rules.bash
+
+# Routine work: every command is on its list or only reads, and nothing in it is hidden or leads outside.
+routine if {
+	script.dynamic == false
+	script.functions == []
+	script.aliases == []
+	count(script.commands) > 0
+	script.directory.inside == true
+	every command in script.commands {
+		routine_command(command)
+	}
+	every path in script.paths {
+		plain(path)
+		path.location == "inside"
+	}
+	every write in script.writes {
+		write.location == "stream"
+	}
+	every assignment in script.assignments {
+		data.interlock.settings.bash.routine_variables[assignment.name] == true
+	}
+}
+
+routine_command(command) if reading(command)
+
+routine_command(command) if {
+	command.interprets == null
+	working(command)
+}
+
+# Code of the project's own: a file inside, by the path that is written down.
+routine_command(command) if {
+	command.interprets.source == "file"
+	is_string(command.interprets.script)
+	command.argv[0] == command.name
+	data.interlock.settings.bash.routine_languages[command.interprets.language] == true
+	harmless(command)
+	not given_any(command, data.interlock.settings.bash.routine_language_except)
+}
+
+# A small script in the command itself, of a kind that can neither run nor write anything but what it is given.
+routine_command(command) if {
+	command.interprets.source == "argument"
+	some pattern in data.interlock.settings.bash.routine_scripts[command.interprets.language]
+	regex.match(pattern, command.operands[0])
+	working(command)
+}
+
+routine_command(command) if disposing(command)
+
+# What is asked for its version does nothing else.
+routine_command(command) if {
+	command.argv == [command.name, "--version"]
+}
+
+working(command) if {
+	list := data.interlock.settings.bash.routine
+	condition := list[working_name(command, list)]
+	working_as(command, condition)
+	working_as(command, object.get(list, concat(" ", [command.name, "*"]), {}))
+	harmless(command)
+}
+
+# A program by its name, or one of the project by a path that the list names; else a subcommand that comes first.
+working_name(command, list) := command.argv[0] if {
+	list[command.argv[0]]
+} else := concat(" ", [command.name, command.subcommand]) if {
+	command.argv[0] == command.name
+	command.argv[1] == command.subcommand
+	is_string(command.subcommand)
+} else := concat(" ", [command.name, "-", command.subcommand]) if {
+	command.argv[0] == command.name
+	is_string(command.subcommand)
+}
+
+working_as(command, condition) if {
+	not given_any(command, object.get(condition, "except", []))
+	every flag in command.flags {
+		flag in object.get(condition, "only", command.flags)
+	}
+	given_one(command, condition)
+	operands_known(command, condition)
+	begins_known(command, condition)
+	followed(command, condition)
+	every operand in command.operands {
+		not contains_any(operand, object.get(condition, "never", []))
+	}
+}
+
+given_one(_, condition) if not condition.given
+
+given_one(command, condition) if given_any(command, condition.given)
+
+operands_known(command, condition) if given_any(command, object.get(condition, "free_with", []))
+
+operands_known(command, condition) if {
+	every operand in command.operands {
+		one_of(operand, object.get(condition, "operands", ["*"]))
+	}
+}
+
+begins_known(_, condition) if not condition.first
+
+begins_known(command, condition) if one_of(command.operands[0], condition.first)
+
+# Wherever the name of the subcommand stands, one of these words comes next.
+followed(_, condition) if not condition.then
+
+followed(command, condition) if {
+	every index, operand in command.operands {
+		followed_at(command, index, operand, condition.then)
+	}
+}
+
+followed_at(command, _, operand, _) if operand != command.subcommand
+
+followed_at(command, index, _, words) if one_of(command.operands[index + 1], words)
+
+contains_any(operand, parts) if {
+	is_string(operand)
+	some part in parts
+	contains(operand, part)
+}
+
+# It names no secret and no place in the net, and if it writes, no file that others act on.
+harmless(command) if {
+	every operand in command.operands {
+		is_string(operand)
+		not secret_name(operand)
+		not in_the_net(operand)
+	}
+	not writes_guarded(command)
+}
+
+in_the_net(operand) if contains(operand, "://")
+
+in_the_net(operand) if startswith(operand, "ext::")
+
+in_the_net(operand) if regex.match(`^[^/ ]+@[^/ ]+:`, operand)
+
+writes_guarded(command) if {
+	writing_files(command)
+	some operand in command.operands
+	some segment in split(lower(operand), "/")
+	data.interlock.rules.file.guarded(segment)
+}
+
+writing_files(command) if data.interlock.settings.bash.writers[command.name]
+
+writing_files(command) if command.interprets.source == "argument"
+
+writing_files(command) if command.subcommand == "mv"
+
+# Directories that builds make again: `rm -rf dist`.
+disposing(command) if {
+	data.interlock.settings.bash.routine_verdict == "allow"
+	command.argv[0] == "rm"
+	not command.implied
+	count(command.operands) > 0
+	every operand in command.operands {
+		disposable(operand)
+	}
+}
+
+disposable(operand) if {
+	is_string(operand)
+	not startswith(operand, "/")
+	segments := split(operand, "/")
+	not ".." in segments
+	data.interlock.settings.bash.disposable[segments[0]] == true
+	not contains_any(operand, ["*", "?", "[", "{", "~"])
+}
