@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from interlock_gateway.core.decision import Decision, Verdict
+from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations, Verdict
 
 NO_HANDLER = "checkpoint required but no approval handler is registered"
 
@@ -31,6 +31,19 @@ def path_for(decision: Decision) -> Path:
     if not decision.enforced and not is_gateway_error(decision):
         return Path.DISPATCH
     return _PATHS[decision.verdict]
+
+
+def binding(decision: Decision, reserved_field: str = "") -> Obligations:
+    """What a decision obliges the gateway to do (POL-5).
+
+    A profile that only observes obliges it to nothing that would change a call or its result. The input's reserved
+    field is taken away all the same, because no tool knows it (CONF-5), and what the session has seen is noted, because
+    later decisions are made from it.
+    """
+    asked = decision.obligations
+    if decision.enforced or asked is NO_OBLIGATIONS:
+        return asked
+    return Obligations(strip=tuple(name for name in asked.strip if name == reserved_field), taint=asked.taint)
 
 
 def is_gateway_error(decision: Decision) -> bool:

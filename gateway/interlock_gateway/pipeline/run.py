@@ -18,6 +18,7 @@ from interlock_gateway.core.recent import Counted
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError
+from interlock_gateway.pipeline.enforce import binding
 from interlock_gateway.pipeline.policy_input import NO_FACTS
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 from interlock_gateway.registry.registered import RegisteredTool
@@ -163,8 +164,8 @@ class CallRun:
 
     @property
     def obligations(self) -> Obligations:
-        """What policy obliges the gateway to do."""
-        return self.decided.obligations
+        """What policy obliges the gateway to do, what is sent left out."""
+        return binding(self.decided)
 
     def limits(self) -> ResultLimits:
         """The tool's result limits."""

@@ -9,7 +9,7 @@ from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
 from interlock_gateway.pipeline.decide import decide
 from interlock_gateway.pipeline.deliverable import form_for, problems_of
-from interlock_gateway.pipeline.enforce import Path, path_for
+from interlock_gateway.pipeline.enforce import Path, binding, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
 from interlock_gateway.pipeline.ports import StateError
@@ -52,7 +52,7 @@ class Steps:
     def ready_to_send(self, run: CallRun) -> CallResult | None:
         """Put together what is sent and check it against the schema; `None` when it may be sent (PIPE-4)."""
         try:
-            run.sent = input_to_send(run.document, run.obligations)
+            run.sent = input_to_send(run.document, binding(run.decided, self._parts.settings.confidence_field))
         except DecisionError as error:
             return self.refuse(run, f"gateway_error.{error.code.value}", error.message)
         if problems := run.known_tool.validator.problems(run.sent.value):

@@ -10,13 +10,13 @@
 | `{any_of: {name: INNER}}` | of conditions of which one is enough none is taken away; none at all means always |
 | `{all_of: {name: INNER}}` | of conditions which must all hold none is taken away |
 | `{free: REASON}` | always: it neither loosens nor tightens |
-| `{fixed: REASON}` | never: an overlay does not change it |
+| `{fixed: REASON, fields: {name: INNER}}` | never: no overlay changes it; of new ones the `fields` are looked at |
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
@@ -60,13 +60,17 @@ class Free(Direction):
 
 @dataclass(frozen=True, slots=True)
 class Fixed(Direction):
-    """Is not changed, for the `reason`."""
+    """Is not changed, for the `reason`; where it can be new, its `fields` have directions of their own."""
 
     reason: str
+    fields: Mapping[str, Direction] = field(default_factory=dict)
 
-    def odd(self, _value: JsonValue, /) -> str | None:
-        """Nothing is."""
-        return None
+    def odd(self, value: JsonValue, /) -> str | None:
+        """What has an odd field."""
+        if not isinstance(value, dict):
+            return f"{_shown(value)} is not a mapping" if self.fields else None
+        there = (name for name in self.fields if name in value)
+        return next((f"{name}: {words}" for name in there if (words := self.fields[name].odd(value[name]))), None)
 
     def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
         """Any change is."""
@@ -240,19 +244,8 @@ def _direction(written: JsonValue, place: str) -> Direction:
         return Truth(written)
     if isinstance(written, str) and written in _PLAIN:
         return _PLAIN[written]
-    if isinstance(written, dict) and len(written.keys() - {"keep"}) == 1:
-        (kind,) = written.keys() - {"keep"}
-        inner = written[kind]
-        if kind in {"more", "fewer"}:
-            keep = _words(written.get("keep", []), place)
-            return Entries(more=kind == "more", inner=_direction(inner, place), keep=keep)
-        if kind in {"any_of", "all_of"} and isinstance(inner, dict):
-            fields = {name: _direction(value, place) for name, value in inner.items()}
-            return Conditions(fields, any_of=kind == "any_of")
-        if kind == "words":
-            return Words(_words(inner, place))
-        if kind in {"free", "fixed"} and isinstance(inner, str) and inner.strip():
-            return Free(inner) if kind == "free" else Fixed(inner)
+    if isinstance(written, dict) and (made := _composed(written, place)) is not None:
+        return made
     raise PolicySourceError(place, f"{_shown(written)} is no direction")
 
 
@@ -261,7 +254,32 @@ _PLAIN: Mapping[str, Direction] = {
     "fewer": Entries(more=False),
     "greater": Numbers(greater=True),
     "less": Numbers(greater=False),
+    "true": Truth(stricter=True),
+    "false": Truth(stricter=False),
 }
+
+
+def _composed(written: JsonObject, place: str) -> Direction | None:
+    """The direction that a mapping with one kind, and what else that kind takes, stands for."""
+    kind = next(iter(written), "")
+    inner, besides = written.get(kind), set(written) - {kind}
+    if kind in {"more", "fewer"} and besides <= {"keep"}:
+        return Entries(kind == "more", _direction(inner, place), _words(written.get("keep", []), place))
+    if kind == "fixed" and besides <= {"fields"} and isinstance(inner, str) and inner.strip():
+        return Fixed(inner, _fields(written.get("fields", {}), place))
+    if besides:
+        return None
+    if kind in {"any_of", "all_of"}:
+        return Conditions(_fields(inner, place), any_of=kind == "any_of")
+    if kind == "words":
+        return Words(_words(inner, place))
+    return Free(inner) if kind == "free" and isinstance(inner, str) and inner.strip() else None
+
+
+def _fields(written: JsonValue, place: str) -> Mapping[str, Direction]:
+    if not isinstance(written, dict):
+        raise PolicySourceError(place, f"{_shown(written)} is not a mapping of directions")
+    return {name: _direction(value, place) for name, value in written.items()}
 
 
 def _words(value: JsonValue, place: str) -> tuple[str, ...]:

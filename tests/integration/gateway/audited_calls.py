@@ -92,6 +92,12 @@ async def audited(directory: Path) -> AsyncIterator[Audited]:
     result.records = list(read_records(state / "audit"))
 
 
+def receipts_in(directory: Path) -> dict[str, dict[str, Any]]:
+    """The receipts that a gateway which has ended left in `directory`, by the call's id."""
+    records = read_records(directory / "state" / "audit")
+    return {str(one.record["call_id"]): dict(one.record) for one in records if one.kind == "receipt"}
+
+
 async def cancelled(found: Audited, name: str, call_id: str, where: str = "s") -> None:
     """Begin a call of a slow tool, and hang up once it is at the provider."""
     found.slow.started.clear()

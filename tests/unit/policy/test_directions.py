@@ -104,6 +104,12 @@ def test_the_lines_that_hold_beside_others_are_kept() -> None:
         ),
         ("{free: it is all the same}", "a", ["b", 1, {}], []),
         ("{fixed: nobody can tell}", "a", [], ["b", 1, {}]),
+        (
+            "{more: {fixed: add another, fields: {verdict: {words: [checkpoint, deny]}}}}",
+            {"a": {"verdict": "deny"}},
+            [{"a": {"verdict": "deny"}, "b": {"verdict": "checkpoint"}, "c": {"x": 1}}],
+            [{"a": {"verdict": "checkpoint"}}, {}],
+        ),
     ],
 )
 def test_a_change_is_compared_by_its_direction(
@@ -144,6 +150,7 @@ def test_a_value_that_cannot_be_compared_is_odd(tmp_path: Path, written: str, va
     [
         "mor", "1", "[more]", "{}", "{more: more, less: more}", "{words: more}", "{words: [1]}", "{free: ''}",
         "{fixed: 1}", "{any_of: more}", "{any_of: {flags: most}}", "{more: {keep: [a]}}", "{fewer: true, keep: a}",
+        "{fixed: so, keep: [a]}", "{fixed: so, fields: [a]}", "{words: [a], fields: {}}",
     ],
 )  # fmt: skip
 def test_a_direction_that_makes_no_sense_is_refused(tmp_path: Path, written: str) -> None:
