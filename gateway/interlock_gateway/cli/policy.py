@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from interlock.v1 import policy_pb2
 
-from interlock_gateway.cli import policy_explain
+from interlock_gateway.cli import policy_bundle, policy_explain
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.options import ConfigFile, OperatorAddress, Output, examples, group
 from interlock_gateway.cli.policy_sources import Overlays, chosen_overlays
@@ -73,6 +73,7 @@ def run_all(
     raise typer.Exit(ExitCode.OK if shown["ok"] else ExitCode.REFUSED)
 
 
+app.add_typer(policy_bundle.app, name="bundle")
 app.command(name="eval", epilog=policy_explain.EVAL_EXAMPLES)(policy_explain.evaluate)
 app.command(name="explain", epilog=policy_explain.EXPLAIN_EXAMPLES)(policy_explain.explain)
 
@@ -89,12 +90,15 @@ def status(*, address: OperatorAddress = "", output: Output = OutputFormat.TABLE
 def reload(
     *,
     check_only: Annotated[bool, typer.Option("--check-only", help="Check what would be loaded; swap nothing.")] = False,
+    allow_older: Annotated[
+        bool, typer.Option("--allow-older", help="Take a bundle that is older than one that was accepted before.")
+    ] = False,
     address: OperatorAddress = "",
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Load the configured policies again at the gateway, in one step; bad ones are refused, the last good ones stay."""
     with operator(address) as admin:
-        answer = admin.reload_policy(check_only=check_only)
+        answer = admin.reload_policy(check_only=check_only, allow_older=allow_older)
     outcome = answer.reload
     verb = "can be loaded" if check_only else "in force"
     said = f"{outcome.revision}: {verb}" if outcome.accepted else "refused; the last good policies stay in force"
@@ -121,6 +125,10 @@ def _facts(found: policy_pb2.PolicyStatus) -> list[tuple[str, Any]]:
         ("profile", found.profile),
         ("engine", f"{found.engine}, {'answers' if found.engine_healthy else found.engine_error or 'does not answer'}"),
         ("sources", list(found.sources)),
+        ("signature", "verified" if found.signature_verified else None),
+        ("sequence", found.bundle_sequence if found.HasField("bundle_sequence") else None),
+        ("from disk", "the last good bundle, because its source could not be used" if found.from_disk else None),
+        ("source", found.source_error or None),
         ("rules", found.rules),
         ("in force since", found.activated_at.ToJsonString() if found.HasField("activated_at") else None),
     ]

@@ -83,6 +83,21 @@ def verify_files(files: Mapping[str, bytes], keys: Sequence[VerificationKey]) ->
     return Signature(key.key_id, None if claims.iat is None else int(claims.iat))
 
 
+def signature_claims(files: Mapping[str, bytes]) -> dict[str, Any] | None:
+    """What the signature of a bundle says, believed in nothing; `None` without one. Raises `BundleError`."""
+    if SIGNATURES not in files:
+        return None
+    parts = _parts(_token(files[SIGNATURES]))
+    claims = _claims(parts["payload"])
+    header = parts["header"]
+    return {
+        "key_id": header.get("kid") or claims.keyid,
+        "algorithm": header.get("alg"),
+        "scope": claims.scope,
+        "issued_at": claims.iat,
+    }
+
+
 def _token(content: bytes) -> str:
     try:
         document = _Document.model_validate(document_of(SIGNATURES, content))
@@ -99,10 +114,7 @@ def _token(content: bytes) -> str:
 
 def _key_of(token: str, keys: Sequence[VerificationKey]) -> VerificationKey:
     """The key that the token names, in its header or, as of old, in its claims."""
-    try:
-        parts = PyJWS().decode_complete(token, options={"verify_signature": False})
-    except jwt.PyJWTError as error:
-        raise BundleError(BundleFault.SIGNATURE, f"holds no signature that can be read: {error}", SIGNATURES) from error
+    parts = _parts(token)
     key_id = parts["header"].get("kid") or _claims(parts["payload"]).keyid
     if not key_id:
         raise BundleError(BundleFault.KEY_ID_MISSING, "does not say which key it is signed with", SIGNATURES)
@@ -112,6 +124,13 @@ def _key_of(token: str, keys: Sequence[VerificationKey]) -> VerificationKey:
     raise BundleError(
         BundleFault.UNKNOWN_KEY, f"is signed with the key {key_id!r}, which is not configured", SIGNATURES
     )
+
+
+def _parts(token: str) -> dict[str, Any]:
+    try:
+        return PyJWS().decode_complete(token, options={"verify_signature": False})
+    except jwt.PyJWTError as error:
+        raise BundleError(BundleFault.SIGNATURE, f"holds no signature that can be read: {error}", SIGNATURES) from error
 
 
 def _payload(token: str, key: VerificationKey) -> bytes:
