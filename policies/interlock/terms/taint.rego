@@ -1,0 +1,38 @@
+package interlock.rules
+
+# Marks that are not known are taken for there.
+tainted(mark) if not untainted(mark)
+
+untainted(mark) if {
+	taints := input.session.taints
+	is_array(taints)
+	not mark in taints
+}
+
+untrusted if tainted("untrusted")
+
+sensitive if tainted("sensitive")
+
+# It reaches people or systems outside, as far as its tool says and as far as can be seen in it.
+sends if {
+	not contained
+	not class_reads
+}
+
+sends if {
+	input.tool.metadata.permission_class == "webfetch"
+	not fetches_only
+}
+
+fetches_only if {
+	fetch := input.call.facts.webfetch
+	fetch.sends == false
+	every url in fetch.urls {
+		url.query_chars <= data.interlock.settings.taint.most_query_chars
+	}
+}
+
+# Nothing is dispatched yet: what can be previewed is asked about at apply, with the preview at hand.
+taint_unconcerned if undoing
+
+taint_unconcerned if external_effect_previewed
