@@ -202,7 +202,8 @@ async def test_strict_asks_a_person_where_standard_allows(
         result = await at.agent.session("s").call("write", {})
         assert result.status is status
         codes = [reason.code for reason in result.decision.reasons]
-        assert codes == (["unguarded_change"] if status is CallStatus.COMPLETED else ["checkpoint_unavailable"])
+        assert "unguarded_change" in codes
+        assert ("checkpoint_unavailable" in codes) == (profile == "strict")
 
 
 async def test_an_overlay_may_import_rego_v1_and_make_a_decision_stricter(socket_directory: Path) -> None:
