@@ -38,6 +38,7 @@ from interlock_gateway.operate.confirm import consented
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
 from interlock_gateway.operate.policy_start import FirstPolicies, first_policies, open_policies
 from interlock_gateway.operate.policy_watch import PolicyWatch
+from interlock_gateway.operate.shadow_keeper import ShadowKeeper
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts, PipelineSettings
 from interlock_gateway.pipeline.ports import StateError, Waiters
@@ -48,6 +49,7 @@ from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.origin import Origin
 from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.policy.shadow.log import DifferenceLog
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.references.resolver import ReferenceResolver
 from interlock_gateway.registry.deferral import Deferral
@@ -115,6 +117,8 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         stack.push_async_callback(_cancelled(keeper))
         if config.policy.watch:
             stack.push_async_callback(_cancelled(asyncio.create_task(PolicyWatch(rooms.policy).run())))
+            stack.push_async_callback(_cancelled(asyncio.create_task(PolicyWatch(rooms.shadow).run())))
+        stack.push_async_callback(_cancelled(asyncio.create_task(rooms.shadow.begin())))
         for spec in config.providers:
             rooms.directory.add(spec, configured=True)
         await rooms.directory.settled(FIRST_CONTACT_S)
@@ -152,6 +156,9 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     references = ReferenceResolver(config.workspace_roots, artifacts, redactor, metrics)
     stack.callback(references.close)
     plugged = await stack.enter_async_context(plugged_in(config.extensions, clock, store, metrics))
+    differences = DifferenceLog(config.state_dir / "policy")
+    shadow = ShadowKeeper(config.policy, clock, metrics, differences, lambda text: redactor.redact_text(text).text)
+    stack.push_async_callback(shadow.close)
     parts = Parts(
         settings=_settings(config, replica),
         clock=clock,
@@ -176,6 +183,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         tasks=TaskKeeper(),
         interceptors=plugged.interceptors,
         hooks=plugged.hooks,
+        shadow=shadow,
     )
     pipeline = CallPipeline(parts)
     metrics.pending_changed(await store.pending.count_every_pending(clock.now()))
@@ -195,6 +203,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         metrics=metrics,
         directory=directory,
         policy=policy,
+        shadow=shadow,
         discovery=discovery,
         references=references,
     )
@@ -216,6 +225,7 @@ async def _policy(
 
     keeper = PolicyKeeper(wanted, engine, clock, origin=origin, bundle=first.bundle, on_reload=reloaded)
     await keeper.began_with(first.seen, first.problems)
+    metrics.watch_policy(lambda: keeper.activated_at, lambda: origin.status.from_disk)
     return engine, keeper
 
 

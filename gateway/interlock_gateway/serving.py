@@ -14,6 +14,7 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.identity.authenticate import Authenticator, TokenAuthenticator, agent_socket, operator_socket
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
+from interlock_gateway.operate.shadow_keeper import ShadowKeeper
 from interlock_gateway.operate.status import Component, GatewayState
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
@@ -77,6 +78,7 @@ class Rooms:
     metrics: Metrics
     directory: Directory
     policy: PolicyKeeper
+    shadow: ShadowKeeper
     discovery: Discovery
     references: ReferenceResolver
 
@@ -223,6 +225,7 @@ class Gateway:
             directory=rooms.directory,
             confirmations=Confirmations(rooms.parts.registry, rooms.store.pins, self._clock),
             policy=rooms.policy,
+            shadow=rooms.shadow,
             state=self.state,
         )
 

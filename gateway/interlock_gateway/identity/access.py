@@ -46,6 +46,7 @@ ACCESS: dict[str, frozenset[Role]] = {
         for rpc in (
             "GetStatus",
             "GetPolicyStatus",
+            "ListShadowDifferences",
             "ListProviders",
             "ListProviderTools",
             "ListSessions",
@@ -56,6 +57,7 @@ ACCESS: dict[str, frozenset[Role]] = {
         f"/interlock.v1.AdminService/{rpc}": _OPERATOR
         for rpc in (
             "ReloadPolicy",
+            "SetShadowPolicy",
             "RegisterProvider",
             "UnregisterProvider",
             "ConfirmProviderTools",

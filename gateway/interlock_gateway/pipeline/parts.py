@@ -15,6 +15,7 @@ from interlock_gateway.pipeline.decide import PolicyEvaluator
 from interlock_gateway.pipeline.plugin_port import Hooks, Interceptors
 from interlock_gateway.pipeline.ports import StateStore, Waiters
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.shadow_port import Shadow
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.providers.port import Provider
 from interlock_gateway.registry.deferral import Deferral
@@ -151,3 +152,4 @@ class Parts:
     tasks: TaskKeeper
     interceptors: Interceptors | None = None
     hooks: Hooks | None = None
+    shadow: Shadow | None = None

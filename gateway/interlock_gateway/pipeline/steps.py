@@ -99,6 +99,8 @@ class Steps:
         run.decision = decided.bound_to(run.digest)
         self.tallying.decided(run)
         run.decide_s = clock.monotonic() - began
+        if self._parts.shadow is not None:
+            self._parts.shadow.decided(run)
 
     async def _tally(self, run: CallRun) -> Tally:
         try:

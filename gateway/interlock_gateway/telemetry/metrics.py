@@ -91,6 +91,18 @@ class Metrics:
         )
         self._policy = Info("interlock_policy", "The active policy.", registry=registry)
         self._reloads = Counter("interlock_policy_reloads", "Policy reloads.", ("outcome",), registry=registry)
+        self._shadow = Counter(
+            "interlock_shadow_decisions",
+            "Calls that the candidate policy decided about, by both verdicts and by whether it differs.",
+            ("active", "candidate", "differs"),
+            registry=registry,
+        )
+        self._shadow_skips = Counter(
+            "interlock_shadow_skipped",
+            "Calls that the candidate policy did not decide about.",
+            ("why",),
+            registry=registry,
+        )
         self.on_call_ended: Callable[[CallRun, CallResult], None] = _ignore
         self._call_counter = lru_cache(maxsize=4096)(self._calls.labels)
         self._dispatch_of = lru_cache(maxsize=1024)(self._dispatch.labels)
@@ -163,6 +175,24 @@ class Metrics:
     def policy_reloaded(self, *, accepted: bool) -> None:
         """Count a reload."""
         self._reloads.labels("accepted" if accepted else "refused").inc()
+
+    def watch_policy(self, activated_at: Callable[[], float | None], from_disk: Callable[[], bool]) -> None:
+        """Show since when the active policy is in force, and whether it is one from disk in place of its source's."""
+        self.watch(
+            "interlock_policy_activated_timestamp_seconds",
+            "Unix time since which the active policy is in force; absent while there is none.",
+            lambda: {} if (at := activated_at()) is None else {(): at},
+        )
+        text = "Whether the last good bundle on disk decides, because its source could not be used."
+        self.watch("interlock_policy_from_disk", text, lambda: {(): float(from_disk())})
+
+    def shadow_evaluated(self, active: str, candidate: str, *, differs: bool) -> None:
+        """Count a call that the candidate decided about."""
+        self._shadow.labels(active, candidate, "yes" if differs else "no").inc()
+
+    def shadow_skipped(self, why: str) -> None:
+        """Count a call that the candidate did not decide about."""
+        self._shadow_skips.labels(why).inc()
 
     def watch_providers(self, connected: Callable[[], dict[str, bool]]) -> None:
         """Show which providers can be called."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.linking import link, relocate
-from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
+from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch, lower_priority
 from interlock_gateway.policy.embedded.wire import Reply, pack
 from interlock_gateway.policy.engine import PolicyUnavailableError
 
@@ -39,7 +39,7 @@ class PoolSettings:
     `workers` are always there, up to `most_workers` while some are stuck. An evaluation may take `timeout_s` from when
     it was submitted, and may wait `longest_wait_s` for a worker. After `slow_s` at the head of its queue it is slow:
     the others are sent elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an idle
-    extra one is kept.
+    extra one is kept. `in_background` gives workers the lowest priority from their start.
     """
 
     workers: int = 2
@@ -50,6 +50,7 @@ class PoolSettings:
     window: int = 8
     spare_s: float = 10.0
     memory_bytes: int = 256 * 1024 * 1024
+    in_background: bool = False
 
 
 class WorkerPool:
@@ -202,7 +203,8 @@ class WorkerPool:
                 continue
             age = now - worker.head_since
             stuck += age >= STUCK_S
-            if age >= self._settings.slow_s and worker.used_s() >= HOGGING_S:
+            hogs = age >= self._settings.slow_s and not self._settings.in_background
+            if hogs and worker.used_s() >= HOGGING_S:
                 worker.slow_down()
             overdue = self._is_overdue(now - worker.queue[0].submitted_at, age)
             if overdue and worker.suspected:
@@ -312,6 +314,8 @@ class WorkerPool:
             worker = launch(self._limits, self._on_reply, self._on_gone)
         except OSError as error:
             raise PolicyUnavailableError(f"a policy worker could not be started: {error}") from error
+        if self._settings.in_background:
+            lower_priority(worker.process.pid)
         self._every_worker.add(worker)
         worker.reaped.add_done_callback(lambda _: self._every_worker.discard(worker))
         return worker

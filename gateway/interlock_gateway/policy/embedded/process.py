@@ -172,8 +172,7 @@ class Worker(asyncio.Protocol):
         """Let the process have what processor time nobody else wants, from now on: there is no way back."""
         if not self.is_slowed:
             self.is_slowed = True
-            with suppress(OSError):  # it has just ended
-                os.setpriority(os.PRIO_PROCESS, self.process.pid, LOWEST_PRIORITY)
+            lower_priority(self.process.pid)
 
     def kill(self) -> None:
         """End the process now; `reaped` follows, and `on_gone` if it was connected."""
@@ -251,6 +250,12 @@ class Worker(asyncio.Protocol):
 def _processor_clock(process_id: int) -> int:
     """The clock that counts a process's processor time, as clock_getcpuclockid(3) makes it on Linux."""
     return ~process_id << 3 | 2
+
+
+def lower_priority(process_id: int) -> None:
+    """Let a process have only the processor time that nobody else wants."""
+    with suppress(OSError):  # it has just ended
+        os.setpriority(os.PRIO_PROCESS, process_id, LOWEST_PRIORITY)
 
 
 def launch(limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]) -> Worker:

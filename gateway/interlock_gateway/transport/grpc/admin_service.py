@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from interlock.v1 import admin_service_pb2 as pb
-from interlock.v1 import registry_pb2
+from interlock.v1 import policy_pb2, registry_pb2
 
 from interlock_gateway.config import ProviderConfig
 from interlock_gateway.core.clock import Clock
@@ -12,13 +12,14 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
 from interlock_gateway.operate.report import summarize
+from interlock_gateway.operate.shadow_keeper import ShadowKeeper
 from interlock_gateway.operate.status import GatewayState
 from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.providers.directory import Connection, Directory
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import ToolRegistry
 from interlock_gateway.sessions.book import SessionBook
-from interlock_gateway.transport.grpc import encode_admin
+from interlock_gateway.transport.grpc import encode_admin, encode_shadow
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
 from interlock_gateway.transport.grpc.paging import page_of
 
@@ -37,6 +38,7 @@ class AdminParts:
     directory: Directory
     confirmations: Confirmations
     policy: PolicyKeeper
+    shadow: ShadowKeeper
     state: Callable[[], GatewayState]
 
 
@@ -52,6 +54,10 @@ class AdminRpcs:
             "GetStatus": Rpc(pb.GetStatusRequest, pb.GetStatusResponse, unary=self.get_status),
             "GetPolicyStatus": Rpc(pb.GetPolicyStatusRequest, pb.GetPolicyStatusResponse, unary=self.policy_status),
             "ReloadPolicy": Rpc(pb.ReloadPolicyRequest, pb.ReloadPolicyResponse, unary=self.reload_policy),
+            "SetShadowPolicy": Rpc(pb.SetShadowPolicyRequest, pb.SetShadowPolicyResponse, unary=self.set_shadow),
+            "ListShadowDifferences": Rpc(
+                pb.ListShadowDifferencesRequest, pb.ListShadowDifferencesResponse, unary=self.shadow_differences
+            ),
             "ListProviders": Rpc(pb.ListProvidersRequest, pb.ListProvidersResponse, unary=self.list_providers),
             "RegisterProvider": Rpc(pb.RegisterProviderRequest, pb.RegisterProviderResponse, unary=self.register),
             "UnregisterProvider": Rpc(
@@ -74,15 +80,32 @@ class AdminRpcs:
     async def policy_status(self, caller: Caller, request: pb.GetPolicyStatusRequest) -> pb.GetPolicyStatusResponse:
         """The policy in force."""
         del caller, request
-        return pb.GetPolicyStatusResponse(policy=encode_admin.policy_status(self._parts.policy))
+        return pb.GetPolicyStatusResponse(policy=self._policy_status())
 
     async def reload_policy(self, caller: Caller, request: pb.ReloadPolicyRequest) -> pb.ReloadPolicyResponse:
         """Load the configured policies again, or only check them."""
         del caller
         outcome = await self._parts.policy.reload(check_only=request.check_only, allow_older=request.allow_older)
-        return pb.ReloadPolicyResponse(
-            reload=encode_admin.policy_reload(outcome), policy=encode_admin.policy_status(self._parts.policy)
-        )
+        return pb.ReloadPolicyResponse(reload=encode_admin.policy_reload(outcome), policy=self._policy_status())
+
+    async def set_shadow(self, caller: Caller, request: pb.SetShadowPolicyRequest) -> pb.SetShadowPolicyResponse:
+        """Set the candidate that is evaluated beside the policies in force, or clear it."""
+        del caller
+        if not request.source:
+            await self._parts.shadow.clear()
+            return pb.SetShadowPolicyResponse(policy=self._policy_status())
+        outcome = await self._parts.shadow.choose(request.source)
+        return pb.SetShadowPolicyResponse(reload=encode_admin.policy_reload(outcome), policy=self._policy_status())
+
+    async def shadow_differences(
+        self, caller: Caller, request: pb.ListShadowDifferencesRequest
+    ) -> pb.ListShadowDifferencesResponse:
+        """What the candidate would have decided otherwise, latest first."""
+        del caller
+        found = self._parts.shadow.differences.latest()
+        page, token = page_of(found, request.page_size, request.page_token)
+        differences = [encode_shadow.difference(one) for one in page]
+        return pb.ListShadowDifferencesResponse(differences=differences, next_page_token=token)
 
     async def list_providers(self, caller: Caller, request: pb.ListProvidersRequest) -> pb.ListProvidersResponse:
         """The providers and the state of their connections."""
@@ -145,6 +168,9 @@ class AdminRpcs:
         now = self._parts.clock.now()
         summary = await summarize(self._parts.store, self._parts.sessions, request.session_id, now)
         return pb.GetSessionReportResponse(report=encode_admin.session_report(summary, now))
+
+    def _policy_status(self) -> policy_pb2.PolicyStatus:
+        return encode_admin.policy_status(self._parts.policy, encode_shadow.status(self._parts.shadow))
 
     def _tool(self, tool: RegisteredTool) -> registry_pb2.ProviderTool:
         return encode_admin.provider_tool(tool, self._parts.registry.accepted(tool.provider, tool.name))

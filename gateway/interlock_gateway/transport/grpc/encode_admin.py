@@ -32,8 +32,8 @@ def policy_reload(outcome: Reload) -> policy_pb2.PolicyReload:
     )
 
 
-def policy_status(keeper: PolicyKeeper) -> policy_pb2.PolicyStatus:
-    """The policy in force."""
+def policy_status(keeper: PolicyKeeper, shadow: policy_pb2.ShadowStatus | None) -> policy_pb2.PolicyStatus:
+    """The policy in force, with the candidate beside it."""
     bundle, origin = keeper.bundle, keeper.origin.status
     modules = bundle.modules if bundle is not None else ()
     return policy_pb2.PolicyStatus(
@@ -50,6 +50,7 @@ def policy_status(keeper: PolicyKeeper) -> policy_pb2.PolicyStatus:
         source_error=origin.problem,
         from_disk=origin.from_disk,
         bundle_sequence=origin.sequence,
+        shadow=shadow,
     )
 
 

@@ -1,0 +1,1 @@
+"""A candidate policy beside the one in force: what it would have decided, and nothing else (LIFE-5)."""
