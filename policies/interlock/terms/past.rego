@@ -57,13 +57,21 @@ asked_before if input.call.kind == "edit"
 
 asked_before if input.call.checkpoint.outcome == "approved"
 
-# The rules of its permission class say that this call only reads, whatever else its tool can do.
+# The rules of its permission class say that this call only reads, or is routine work that neither destroys nor sends
+# anything, whatever else its tool can do.
 class_reads if {
 	not classless
 	some finding in class_findings
 	finding.verdict == "allow"
-	endswith(finding.code, "read_only")
+	harmless_by_code(finding.code)
 }
+
+harmless_by_code(code) if endswith(code, "read_only")
+
+harmless_by_code(code) if endswith(code, "_routine")
+
+# It can be taken back, before or after it has been previewed.
+recoverable if input.tool.capability.reversible == true
 
 # Whether a call is one of those that the settings name. A field that is missing is taken for one that fits.
 fits(which) if {
