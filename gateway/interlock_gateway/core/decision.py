@@ -69,7 +69,7 @@ class Obligations:
 
 
 NO_OBLIGATIONS = Obligations()
-READ_ONLY = "read_only"
+HARMLESS = ("read_only", "_routine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,12 @@ class Decision:
         )
 
     @property
-    def only_reads(self) -> bool:
-        """Whether every rule that allows the call says, by its code `[<class>_]read_only`, that it changes nothing.
+    def harmless(self) -> bool:
+        """Whether every rule that allows the call says by its code that it destroys nothing.
 
-        A tool that can destroy is often called to look at something.
+        Such codes are `[<class>_]read_only` and `<class>_routine`. A tool that can destroy is often called for less.
         """
-        return self.verdict is Verdict.ALLOW and all(reason.code.endswith(READ_ONLY) for reason in self.reasons)
+        return self.verdict is Verdict.ALLOW and all(reason.code.endswith(HARMLESS) for reason in self.reasons)
 
     @property
     def message(self) -> str:

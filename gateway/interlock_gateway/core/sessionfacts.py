@@ -36,8 +36,8 @@ def _without_labels(tool: str, effect: str) -> str:
 class SessionFacts:
     """Counts of one session, changed in place by the calls that end in it.
 
-    `destructive_calls` counts those that were dispatched and did not only read; `journaled` all operations of the
-    journal that are counted here, whatever they did, so that those that a crash kept from being counted can be found.
+    `destructive_calls` counts those that were dispatched and not known to be harmless; `journaled` all operations of
+    the journal that are counted here, whatever they did: so those that a crash kept from being counted can be found.
     `previous` holds the last 20 calls that ran, each as encoded JSON, and `previous_at` when they did, in Unix seconds.
     """
 

@@ -39,8 +39,8 @@ class Tallying:
         return seen
 
     def decided(self, run: CallRun) -> None:
-        """Let a call that only reads not count among the destructive ones, whatever else its tool can do."""
-        if run.destroying and run.decided.only_reads:
+        """Let a call that destroys nothing not count among the destructive ones, whatever else its tool can do."""
+        if run.destroying and run.decided.harmless:
             run.spare()
             if run.counted is not None:
                 self._counts.take_back(run.principal.id, run.counted, destructive_only=True)

@@ -38,7 +38,7 @@ class Recent(_Part):
     """Of the tool that is called."""
     all: RecentCalls
     destructive: RecentCalls
-    """Of tools that can destroy or that declare nothing, without calls that only read."""
+    """Of tools that can destroy or that declare nothing, without calls that are known to be harmless."""
 
 
 class Principal(_Part):
@@ -58,7 +58,7 @@ class Counters(_Part):
 
     calls: Count
     destructive_calls: Count
-    """Dispatched, or about to be; calls that only read are left out, whatever else their tool can do."""
+    """Dispatched, or about to be; calls that are known to be harmless are left out."""
     denials: dict[str, Count]
     """By reason code."""
     calls_by_tool: dict[str, Count]

@@ -56,7 +56,7 @@ class CallCounts:
         return tally.own.count(tool, now, destructive=destructive)
 
     def take_back(self, principal_id: str, counted: Counted, *, destructive_only: bool = False) -> None:
-        """Let a call that was not let through, or that only reads, not have been counted as what it is not."""
+        """Let a call that was not let through, or that destroys nothing, not have been counted as what it is not."""
         tally = self._known.get(principal_id)
         if tally is not None and tally.own is counted.calls:
             self._dirty.add(principal_id)

@@ -4,8 +4,8 @@ package interlock.rules
 # title: The budget of destruction
 # description: |
 #   After so many destructive calls in a session, or of a principal in a day, a person decides about each further one. A
-#   call that can be previewed is asked about at apply, with the preview at hand; one that only reads is not concerned,
-#   whatever else its tool can do, and neither is what takes an operation back.
+#   call that can be previewed is asked about at apply, with the preview at hand; one that its class lets through is not
+#   concerned, whatever else its tool can do, and neither is what takes an operation back.
 # custom:
 #   requirements: [POL-3, POL-4]
 change_findings contains {

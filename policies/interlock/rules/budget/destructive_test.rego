@@ -38,7 +38,7 @@ test_budget_destructive_is_asked_at_apply_for_what_can_be_previewed if {
 test_budget_destructive_is_silent_for_a_script_that_only_reads if {
 	looking := running({"commands": [command(["ls"])], "names": ["ls"]})
 	silent("budget/destructive") with input as having_destroyed(looking, 99, 999)
-	verdicts("budget/destructive") == {"checkpoint"} with input as having_destroyed(running({"commands": [command(["make"])]}), 99, 999)
+	verdicts("budget/destructive") == {"checkpoint"} with input as having_destroyed(running({"commands": [command(["curl"])]}), 99, 999)
 }
 
 test_budget_destructive_holds_without_the_fields_it_reads if {

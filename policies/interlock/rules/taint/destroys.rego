@@ -15,7 +15,7 @@ taint_findings contains {
 	data.interlock.settings.taint.untrusted_destroys != "allow"
 	untrusted
 	not harmless
-	not reversible
+	not recoverable
 	not taint_unconcerned
 	not class_reads
 }

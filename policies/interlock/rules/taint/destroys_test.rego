@@ -16,7 +16,7 @@ test_taint_destroys_does_what_the_settings_say if {
 }
 
 test_taint_destroys_is_silent_about_edits_and_what_can_be_undone if {
-	every call in [changing, reading, undoable(destroying)] {
+	every call in [changing, reading, undoable(destroying), undoable(previewing(destroying))] {
 		silent("taint/destroys") with input as marked(call, ["untrusted"])
 	}
 	every marks in [[], ["sensitive"]] {
@@ -32,11 +32,11 @@ test_taint_destroys_is_asked_at_apply_and_never_of_an_undo if {
 
 test_taint_destroys_is_silent_about_scripts_that_only_read if {
 	silent("taint/destroys") with input as marked(running({"commands": [command(["ls"])], "names": ["ls"]}), ["untrusted"])
-	verdicts("taint/destroys") == {"checkpoint"} with input as marked(running({"commands": [command(["make"])]}), ["untrusted"])
+	verdicts("taint/destroys") == {"checkpoint"} with input as marked(running({"commands": [command(["curl"])]}), ["untrusted"])
 }
 
 test_taint_destroys_holds_without_the_fields_it_reads if {
-	every path in {"session/taints", "session", "tool/effect", "tool/safety_level", "tool/name", "tool/metadata", "call", "tool"} {
+	every path in {"session/taints", "session", "tool/effect", "tool/capability", "tool/name", "tool/metadata", "call", "tool"} {
 		verdicts("taint/destroys") == {"checkpoint"} with input as without(marked(destroying, ["untrusted"]), path)
 	}
 }
