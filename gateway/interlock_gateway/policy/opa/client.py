@@ -25,6 +25,7 @@ IDLE_S = 60.0
 # From here on aiohttp warns about bytes in one piece; a file of them it sends in pieces.
 _LARGE = 1 << 20
 _MISSING = 404
+_IN_USE = "invalid_operation"
 _REDIRECTS = range(300, 400)
 _NOT_ALLOWED = frozenset({401, 403, 407})
 _FAILING = frozenset({429, 502, 503, 504})
@@ -109,18 +110,25 @@ class OpaClient(AsyncOpaClient):  # type: ignore[misc] # the library has no type
             raise OpaFaultError(Trouble.MALFORMED, f"its data at {path} is not an object")
         return value
 
-    async def remove(self, policies: list[str], data: list[str]) -> None:
-        """Delete data, then modules; what is not there is as good as deleted. Raises `OpaFaultError`."""
-        for path in data:
-            try:
-                await self.delete_data(path)
-            except DeleteDataError as error:
-                _unless_missing(error.expression, error.message)
-        for name in policies:
-            try:
-                await self.delete_policy(name)
-            except DeletePolicyError as error:
-                _unless_missing(error.expression, error.message)
+    async def remove_policy(self, name: str) -> bool:
+        """Delete a module; false when others call its functions. What is not there is as good as deleted.
+
+        Raises `OpaFaultError`.
+        """
+        try:
+            await self.delete_policy(name)
+        except DeletePolicyError as error:
+            if error.expression == _IN_USE:
+                return False
+            _unless_missing(error.expression, error.message)
+        return True
+
+    async def remove_data(self, path: str) -> None:
+        """Delete a document; what is not there is as good as deleted. Raises `OpaFaultError`."""
+        try:
+            await self.delete_data(path)
+        except DeleteDataError as error:
+            _unless_missing(error.expression, error.message)
 
     async def _init_session(self) -> None:
         connector: aiohttp.BaseConnector
@@ -149,7 +157,9 @@ class OpaClient(AsyncOpaClient):  # type: ignore[misc] # the library has no type
         headers = {**(arguments.pop("headers", None) or {}), **self.token.headers}
         try:
             reply = await self._asked(method, url, headers, arguments)
-        except aiohttp.ServerDisconnectedError:
+        except aiohttp.ClientConnectorError as error:
+            raise _no_answer(error) from None
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
             # The server may close an idle connection at the moment when it is used. All we ask can be asked twice.
             reply = await self._asked_again(method, url, headers, arguments)
         except (aiohttp.ClientError, OSError) as error:

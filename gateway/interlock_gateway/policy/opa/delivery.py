@@ -63,11 +63,12 @@ class Delivery:
             index = await self._client.read_data(INDEX)
         stale = [name for name, entry in index.items() if name != used.name and self._is_stale(name, entry)]
         for name in stale:
-            modules = _modules(name, index[name])
+            # The data first: without it nothing else counts. The index last, so that what is left is found again.
             async with self._in_time():
-                # The data first: without it nothing else counts. The index last, so that what is left is found again.
-                await self._client.remove(modules, [f"{ROOT}/{name}"])
-                await self._client.remove([], [f"{INDEX}/{name}"])
+                await self._client.remove_data(f"{ROOT}/{name}")
+            await self._remove_modules(_modules(name, index[name]))
+            async with self._in_time():
+                await self._client.remove_data(f"{INDEX}/{name}")
         return len(stale)
 
     async def _push_modules(self, modules: list[tuple[str, str]]) -> None:
@@ -83,6 +84,19 @@ class Delivery:
             if len(refused) == len(left):
                 raise PolicyUnavailableError(f"OPA does not take the policies: {refused[0][2]}")
             left = [(name, source) for name, source, _ in refused]
+
+    async def _remove_modules(self, names: list[str]) -> None:
+        """OPA keeps a module while others call its functions."""
+        left = names
+        while left:
+            kept = []
+            for name in left:
+                async with self._in_time():
+                    if not await self._client.remove_policy(name):
+                        kept.append(name)
+            if len(kept) == len(left):
+                raise OpaFaultError(Trouble.REJECTED, f"it keeps {kept[0]}: something else uses it")
+            left = kept
 
     def _is_stale(self, name: str, entry: JsonValue) -> bool:
         if _NAME.fullmatch(name) is None or not isinstance(entry, dict):

@@ -216,8 +216,9 @@ class OpaEngine:
         if fault.trouble in {Trouble.NO_POLICY, Trouble.REJECTED}:
             # The server is well; it is policies that are missing.
             self._breaker.succeeded(probe=probe)
-            self._adopted = None
-            self._awake.set()
+            if self._adopted is not None:
+                self._adopted = None
+                self._awake.set()
             return
         was_closed = self._breaker.admits
         self._breaker.failed(probe=probe)
