@@ -192,6 +192,78 @@ touching(call, argument) := object.union(call, {
 	}}},
 })
 
+# A call of a tool that fetches, with what was found out about its URL.
+visiting(call, url) := object.union(call, {
+	"tool": {"name": "web_fetch", "metadata": {"permission_class": "webfetch"}},
+	"call": {"facts": {"class": "webfetch", "webfetch": {
+		"urls": [object.union(
+			{
+				"argument": "/url",
+				"given": "https://example.com/",
+				"scheme": "https",
+				"host": "example.com",
+				"domains": ["example.com", "com"],
+				"port": 443,
+				"default_port": true,
+				"userinfo": false,
+				"path": "/",
+				"query": false,
+				"query_chars": 0,
+				"fragment": false,
+				"address": false,
+				"reach": "public",
+				"hazards": [],
+				"error": null,
+			},
+			url,
+		)],
+		"hosts": ["example.com"],
+		"method": "GET",
+		"sends": false,
+	}}},
+})
+
+# A call of a tool that runs SQL, with what was found out about its statement and about all of it.
+querying(call, statement, found) := object.union(call, {
+	"tool": {"name": "sql", "metadata": {"permission_class": "sql"}},
+	"call": {"facts": {"class": "sql", "sql": object.union(
+		{
+			"parse_error": false,
+			"errors": [],
+			"read_only": true,
+			"dynamic": false,
+			"several": false,
+			"dialect": null,
+			"kinds": ["select"],
+			"effects": ["read"],
+			"functions": [],
+			"statements": [object.union(
+				{
+					"argument": "/sql",
+					"kind": "select",
+					"object": "",
+					"effect": "read",
+					"text": "SELECT 1",
+					"dialects": ["postgres"],
+					"verbs": ["select"],
+					"reads": [],
+					"writes": [],
+					"condition": null,
+					"functions": [],
+					"files": false,
+					"programs": false,
+					"problem": null,
+				},
+				statement,
+			)],
+		},
+		found,
+	)}},
+})
+
+# A statement that changes something.
+stating(call, statement) := querying(call, statement, {"read_only": false, "effects": [statement.effect]})
+
 without(call, path) := json.remove(call, [path])
 
 # The verdicts of one rule.

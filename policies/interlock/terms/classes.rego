@@ -17,6 +17,16 @@ class_findings contains finding if {
 	some finding in data.interlock.rules.file.findings
 }
 
+class_findings contains finding if {
+	of_class("webfetch")
+	some finding in data.interlock.rules.webfetch.findings
+}
+
+class_findings contains finding if {
+	of_class("sql")
+	some finding in data.interlock.rules.sql.findings
+}
+
 # Said in one place, so that most calls need not be compared with every class.
 classless if {
 	input.tool.metadata.permission_class == ""

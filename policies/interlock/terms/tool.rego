@@ -14,6 +14,29 @@ declared if {
 read_only if {
 	input.tool.effect == "read_only"
 	declared
+	not contradicted
+}
+
+# Whatever its tool could do, this call only reads.
+read_only if reading_statements
+
+# What is known about the call says otherwise than its tool does, or does not say it.
+contradicted if {
+	not classless
+	of_class("sql")
+	not data.interlock.rules.sql.reads_only
+}
+
+contradicted if {
+	not classless
+	of_class("webfetch")
+	not data.interlock.rules.webfetch.only_asks
+}
+
+reading_statements if {
+	input.tool.metadata.permission_class == "sql"
+	data.interlock.rules.sql.reads_only
+	declared
 }
 
 previewable if input.tool.safety_level == 2
@@ -25,6 +48,8 @@ contained if input.tool.external_effect == false
 
 # The rules of its permission class decide about its calls, in place of the general ones.
 owned if input.tool.metadata.permission_class in data.interlock.settings.generic.owned_classes
+
+owned if reading_statements
 
 # What is asked for has been asked, or is asked by the gateway itself: applying a preview, undoing an operation.
 resuming if input.call.kind in {"apply", "undo"}

@@ -35,11 +35,15 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token: a word in upper case, what stands in quotes, a number, or one sign. `spaced`: after a blank."""
+    """One token: a word in upper case, what stands in quotes, a number, or one sign. `spaced`: after a blank.
+
+    `source` is how it was written, of what is not quoted.
+    """
 
     kind: Kind
     text: str
     spaced: bool
+    source: str = ""
 
 
 class UnreadableError(Exception):
@@ -196,10 +200,12 @@ def _token(kind: str, text: str, *, spaced: bool) -> Token:
     if kind == "name":
         return Token(Kind.QUOTED, text[1:-1], spaced)
     if kind == "number":
-        return Token(Kind.NUMBER, text, spaced)
+        return Token(Kind.NUMBER, text, spaced, text)
     if kind == "null":
-        return Token(Kind.WORD, "NULL", spaced)
-    return Token(Kind.WORD, text.upper(), spaced) if kind == "word" else Token(Kind.SIGN, text, spaced)
+        return Token(Kind.WORD, "NULL", spaced, text)
+    if kind == "word":
+        return Token(Kind.WORD, text.upper(), spaced, text)
+    return Token(Kind.SIGN, text, spaced, text)
 
 
 def _inside(text: str) -> str:

@@ -77,9 +77,15 @@ def read(statement: Sequence[Token], tongue: Tongue) -> Statement:
     inner = _alone(rest, tongue)
     if runs is False:
         # It is planned and not run; the planner may call functions all the same.
-        effect: Effect = "read" if inner.problem is None or inner.effect != "read" else inner.effect
         return replace(
-            inner, kind="explain", effect=effect, condition=None, writes=(), reads=(*inner.reads, *inner.writes)
+            inner,
+            kind="explain",
+            effect="read" if inner.problem is None else "unknown",
+            text=_shown(statement),
+            verbs=("explain",),
+            condition=None,
+            reads=(*inner.reads, *inner.writes),
+            writes=(),
         )
     return inner
 
@@ -222,7 +228,7 @@ def _shown(statement: Sequence[Token]) -> str:
     length = 0
     for token in statement:
         quoted = {Kind.STRING: "'\u2026'", Kind.QUOTED: f'"{token.text}"'}
-        pieces.append((" " if token.spaced and pieces else "") + quoted.get(token.kind, token.text))
+        pieces.append((" " if token.spaced and pieces else "") + quoted.get(token.kind, token.source))
         length += len(pieces[-1])
         if length > MAX_SHOWN:
             break

@@ -3,8 +3,8 @@ package interlock.rules
 # METADATA
 # title: Facts are missing
 # description: |
-#   A person decides about a call of a permission class whose facts could not be extracted. The classes `bash` and
-#   `file` refuse it by rules of their own.
+#   A person decides about a call of a permission class whose facts could not be extracted. The classes `bash`,
+#   `file`, `webfetch` and `sql` refuse it by rules of their own.
 # custom:
 #   requirements: [PIPE-5, POL-3]
 findings contains {

@@ -1,28 +1,28 @@
 package interlock.rules_test
 
-fetching := object.union(reading, {
-	"tool": {"metadata": {"permission_class": "webfetch"}},
-	"call": {"facts": {"class": "webfetch", "extracted": false, "error": "no extractor for this class"}},
+tracking := object.union(reading, {
+	"tool": {"metadata": {"permission_class": "parcel"}},
+	"call": {"facts": {"class": "parcel", "extracted": false, "error": "no extractor for this class"}},
 })
 
 test_facts_missing_asks_for_a_person if {
-	verdicts("facts/missing") == {"checkpoint"} with input as fetching
+	verdicts("facts/missing") == {"checkpoint"} with input as tracking
 }
 
 test_facts_missing_asks_when_the_facts_are_of_another_class if {
-	swapped := object.union(fetching, {"call": {"facts": {"class": "", "extracted": true}}})
+	swapped := object.union(tracking, {"call": {"facts": {"class": "", "extracted": true}}})
 	verdicts("facts/missing") == {"checkpoint"} with input as swapped
 }
 
 test_facts_missing_is_silent_when_they_are_there if {
-	silent("facts/missing") with input as object.union(fetching, {"call": {"facts": {"extracted": true}}})
+	silent("facts/missing") with input as object.union(tracking, {"call": {"facts": {"extracted": true}}})
 	silent("facts/missing") with input as reading
 	silent("facts/missing") with input as undeclared
 }
 
 test_facts_missing_is_silent_for_classes_that_need_none if {
 	every class in {"readonly", "generic"} {
-		needless := object.union(fetching, {
+		needless := object.union(tracking, {
 			"tool": {"metadata": {"permission_class": class}},
 			"call": {"facts": {"class": class}},
 		})
@@ -31,7 +31,7 @@ test_facts_missing_is_silent_for_classes_that_need_none if {
 }
 
 test_facts_missing_holds_without_the_fields_it_reads if {
-	found := object.union(fetching, {"call": {"facts": {"extracted": true}}})
+	found := object.union(tracking, {"call": {"facts": {"extracted": true}}})
 	every path in {"call/facts/extracted", "call/facts/class", "call/facts", "call", "tool/metadata", "tool"} {
 		verdicts("facts/missing") == {"checkpoint"} with input as without(found, path)
 	}

@@ -1,0 +1,39 @@
+package interlock.rules.sql
+
+# METADATA
+# title: Files, programs and other servers
+# description: |
+#   A database that reads and writes files, starts programs or talks to others does so with the rights of its server. Such
+#   statements and the listed functions are refused.
+# custom:
+#   requirements: [POL-3, POL-4]
+findings contains {
+	"verdict": "deny",
+	"code": "sql_reaches_out",
+	"message": sprintf("has the database reach files, programs or other servers: %s", [shown(reaching)]),
+	"rule": "sql/files",
+} if {
+	count(reaching) > 0
+}
+
+reaching contains statement if {
+	some statement in query.statements
+	not stays_inside(statement)
+}
+
+reaching contains statement if {
+	some statement in query.statements
+	some name in statement.functions
+	reaching_function(name)
+}
+
+stays_inside(statement) if {
+	statement.files == false
+	statement.programs == false
+	is_array(statement.functions)
+	not on_list(statement, data.interlock.settings.sql.reaching_statements)
+}
+
+reaching_function(name) if data.interlock.settings.sql.reaching_functions[name]
+
+reaching_function(name) if data.interlock.settings.sql.reaching_families[split(name, "_")[0]]

@@ -1,0 +1,44 @@
+package interlock.rules.sql
+
+# What the statements do.
+query := input.call.facts.sql if {
+	input.call.facts.class == "sql"
+	input.call.facts.extracted == true
+}
+
+# All of it was understood, and none of it changes anything.
+reads_only if {
+	query.read_only == true
+	query.parse_error == false
+	query.dynamic == false
+	query.effects == ["read"]
+}
+
+# Whether it may do more than change rows: more than one thing, or what is not understood.
+changes if not reads_only
+
+# What the settings say when a rule has something to say; `allow` says nothing.
+asked_for(verdict) if verdict != "allow"
+
+# The names under which the settings know a statement, the most exact first: `drop database`, `drop`.
+known_as(statement) := [concat(" ", [statement.kind, statement.object]), statement.kind] if {
+	is_string(statement.kind)
+	is_string(statement.object)
+}
+
+on_list(statement, list) if {
+	some name in known_as(statement)
+	list[name]
+}
+
+# Statements as a person would recognise them, not more than a few.
+shown(statements) := concat("; ", array.slice(sort({text_of(statement) | some statement in statements}), 0, 3))
+
+text_of(statement) := statement.text if is_string(statement.text)
+
+else := "a statement"
+
+# A table on a list, by its own name or with its schema.
+table_listed(table, list) if list[table.qualified]
+
+table_listed(table, list) if list[table.name]
