@@ -80,10 +80,13 @@ class SessionFacts:
 
         A call that was meant to destroy counts as one that did, because why it was allowed is not known any more.
         """
+        only_dispatched, self.journaled = self.journaled < 0, max(0, self.journaled)
         for operation in operations:
             destructive = operation.effect in _DESTRUCTIVE
-            status = _STATUS_OF.get(operation.state, "completed")
             self.count_dispatch(destructive=destructive)
+            if only_dispatched:
+                continue
+            status = _STATUS_OF.get(operation.state, "completed")
             self.count_call(operation.tool, destructive=destructive, status=status)
             if status == "completed":
                 self.remember(operation.tool, operation.effect, {}, operation.finished_at or operation.intended_at)
@@ -136,7 +139,7 @@ class SessionFacts:
     def from_json(cls, raw: bytes) -> "SessionFacts":
         """What `to_json` wrote. Raises `ValueError` for anything else.
 
-        Of a document from before `journaled` was counted, destruction is left to be counted from the journal.
+        In a document from before `journaled` was counted it is -1, and destruction left to `catch_up`.
         """
         kept = cast("dict[str, object]", json.loads(raw))
         if kept.get("version") != _VERSION:
@@ -144,7 +147,7 @@ class SessionFacts:
         facts = cls(
             calls=cast("int", kept["calls"]),
             destructive_calls=cast("int", kept["destructive_calls"]) if "journaled" in kept else 0,
-            journaled=cast("int", kept.get("journaled", 0)),
+            journaled=cast("int", kept.get("journaled", -1)),
             denials=Counter(cast("dict[str, int]", kept["denials"])),
             calls_by_tool=Counter(cast("dict[str, int]", kept["calls_by_tool"])),
             calls_by_status=Counter(cast("dict[str, int]", kept["calls_by_status"])),

@@ -209,7 +209,7 @@ class SessionBook:
         kept = await self._store.sessions.load_session_facts(record.session_id)
         own = SessionFacts.from_json(kept.own) if kept.own is not None else SessionFacts()
         taints_kept = frozenset(own.taints)
-        own.catch_up(await self._store.journal.own_operations(record.session_id, own.journaled))
+        own.catch_up(await self._store.journal.own_operations(record.session_id, max(0, own.journaled)))
         live = LiveSession(
             self._narrowed(record),
             own,
