@@ -93,9 +93,22 @@ async def serve(config: Config, ready: Callable[[Endpoints], None]) -> None:
         loop.add_signal_handler(number, stop.set)
     async with running(config) as gateway:
         _spare_the_collector()
+        reload_on_hangup(loop, gateway)
         ready(gateway.endpoints)
         await stop.wait()
         _log.info("draining")
+
+
+def reload_on_hangup(loop: asyncio.AbstractEventLoop, gateway: Gateway) -> None:
+    """Load the policies again whenever SIGHUP comes, as daemons do."""
+    under_way: set[asyncio.Task[Reload]] = set()
+
+    def reload() -> None:
+        task = loop.create_task(gateway.rooms.policy.reload())
+        under_way.add(task)
+        task.add_done_callback(under_way.discard)
+
+    loop.add_signal_handler(signal.SIGHUP, reload)
 
 
 @asynccontextmanager

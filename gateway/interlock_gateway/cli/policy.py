@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from interlock.v1 import policy_pb2
 
-from interlock_gateway.cli import policy_bundle, policy_explain
+from interlock_gateway.cli import policy_bundle, policy_corpus, policy_explain, policy_replay, policy_shadow
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.options import ConfigFile, OperatorAddress, Output, examples, group
 from interlock_gateway.cli.policy_sources import Overlays, chosen_overlays
@@ -74,8 +74,11 @@ def run_all(
 
 
 app.add_typer(policy_bundle.app, name="bundle")
+app.command(name="corpus", epilog=policy_corpus.EXAMPLES)(policy_corpus.play_corpus)
+app.add_typer(policy_shadow.app, name="shadow")
 app.command(name="eval", epilog=policy_explain.EVAL_EXAMPLES)(policy_explain.evaluate)
 app.command(name="explain", epilog=policy_explain.EXPLAIN_EXAMPLES)(policy_explain.explain)
+app.command(name="replay", epilog=policy_replay.EXAMPLES)(policy_replay.replay_decisions)
 
 
 @app.command(epilog=examples("interlock policy status", "interlock policy status --output json"))
@@ -83,7 +86,7 @@ def status(*, address: OperatorAddress = "", output: Output = OutputFormat.TABLE
     """Show which policies are in force at the gateway, and what became of the last attempt to load others."""
     with operator(address) as admin:
         found = admin.policy_status()
-    Screen(output).show(found, Fields(_facts(found)), *_reload_blocks(found))
+    Screen(output).show(found, Fields(_facts(found)), *_reload_blocks(found), *_shadow_blocks(found))
 
 
 @app.command(epilog=examples("interlock policy reload --check-only", "interlock policy reload"))
@@ -140,6 +143,10 @@ def _reload_blocks(found: policy_pb2.PolicyStatus) -> list[Block]:
     last = found.last_reload
     said = "accepted" if last.accepted else "refused"
     return [Fields((("last reload", f"{said} at {last.time.ToJsonString()}"),)), *_problems(last.problems)]
+
+
+def _shadow_blocks(found: policy_pb2.PolicyStatus) -> list[Block]:
+    return policy_shadow.shadow_blocks(found.shadow) if found.HasField("shadow") else []
 
 
 def _problems(problems: Any) -> list[Block]:

@@ -159,7 +159,9 @@ class _Overlay:
 def _read_overlay(overlay: Path, now: float) -> _Overlay:
     if not overlay.is_dir():
         raise PolicySourceError(str(overlay), "is not a directory")
-    stray = [path for path in overlay.rglob("*.rego") if path.relative_to(overlay).parts[0] != "custom"]
+    # What begins with a dot is not looked at: a mounted ConfigMap keeps the versions of its files there.
+    tops = {path: path.relative_to(overlay).parts[0] for path in overlay.rglob("*.rego")}
+    stray = [path for path, top in tops.items() if top != "custom" and not top.startswith(".")]
     if stray:
         raise PolicySourceError(str(stray[0]), "rules of an overlay belong in its directory custom/")
     rules = overlay / "custom"
