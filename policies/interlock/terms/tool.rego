@@ -12,23 +12,32 @@ declared if {
 }
 
 read_only if {
+	classless
+	input.tool.effect == "read_only"
+	declared
+}
+
+read_only if {
+	not classless
+	class_read_only
+}
+
+class_read_only if {
 	input.tool.effect == "read_only"
 	declared
 	not contradicted
 }
 
 # Whatever its tool could do, this call only reads.
-read_only if reading_statements
+class_read_only if reading_statements
 
 # What is known about the call says otherwise than its tool does, or does not say it.
 contradicted if {
-	not classless
 	of_class("sql")
 	not data.interlock.rules.sql.reads_only
 }
 
 contradicted if {
-	not classless
 	of_class("webfetch")
 	not data.interlock.rules.webfetch.only_asks
 }
@@ -47,9 +56,14 @@ reversible if input.tool.safety_level == 1
 contained if input.tool.external_effect == false
 
 # The rules of its permission class decide about its calls, in place of the general ones.
-owned if input.tool.metadata.permission_class in data.interlock.settings.generic.owned_classes
+owned if {
+	not classless
+	class_owned
+}
 
-owned if reading_statements
+class_owned if input.tool.metadata.permission_class in data.interlock.settings.generic.owned_classes
+
+class_owned if reading_statements
 
 # What is asked for has been asked, or is asked by the gateway itself: applying a preview, undoing an operation.
 resuming if input.call.kind in {"apply", "undo"}
