@@ -110,15 +110,14 @@ class Explained:
         yield f"without {' and '.join(names)} it would be: {after.value}"
         if decision.verdict in _BY_PEOPLE:
             yield "a person's approval answers it, this once"
-        for rule in deciding:
-            reason = never_exempted(self._data, rule.rule)
-            found = [one for one in self.exemptions if one.rule == rule.rule]
-            for one in found:
-                yield f"exemption {one.id} of {rule.rule} ({one.owner}, until {one.expires}): {one.standing}"
-            if reason:
-                yield f"{rule.rule} is never exempted: {reason}"
-            elif not found:
-                yield f"an exemption of {rule.rule} in an overlay: rule, scope, reason, owner, expiry"
+        for one in self.exemptions:
+            if one.rule in names:
+                yield f"exemption {one.id} of {one.rule} ({one.owner}, until {one.expires}): {one.standing}"
+        refused = {name: reason for name in names if (reason := never_exempted(self._data, name))}
+        yield from (f"{name} is never exempted: {reason}" for name, reason in refused.items())
+        free = [name for name in names if name not in refused and name not in {one.rule for one in self.exemptions}]
+        if free:
+            yield f"an overlay's exemption of {' and of '.join(free)}: rule, scope, reason, owner, expires"
 
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""

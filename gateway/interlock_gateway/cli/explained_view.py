@@ -11,10 +11,11 @@ from interlock_gateway.cli.gateway_denials import in_words
 from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.screen import Line
 from interlock_gateway.core.decision import Verdict
-from interlock_gateway.policy.explain.report import FailedCondition, FiredRule, NearRule, SettingRead
+from interlock_gateway.policy.explain.report import FailedCondition, FiredRule, SettingRead
 
 _STYLE = {"deny": "bold red", "reflect": "magenta", "checkpoint": "yellow", "preview": "cyan", "allow": "green"}
 _INDENT = 13
+_NO_LIMIT = 10_000
 _DECIDED = {
     Verdict.ALLOW: "allowed",
     Verdict.PREVIEW: "previewed: `resolve` applies or discards it",
@@ -26,21 +27,38 @@ _DECIDED = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How much is shown: `rules` of each kind, `values` of each condition; and how wide a line is."""
+    """How much is shown, and how wide a line is: rules, ways to change it, and values of one condition."""
 
     width: int = 80
-    rules: int = 4
-    near: int = 3
+    fired: int = 3
+    near: int = 2
+    changes: int = 3
     values: int = 3
-
-    @classmethod
-    def everything(cls, width: int) -> "Shown":
-        """Without a limit."""
-        return cls(width, 10_000, 10_000, 10_000)
+    is_everything: bool = False
 
 
-def lines(explained: Explained, shown: Shown) -> Iterator[Line]:
-    """The explanation, a line at a time."""
+# From much to little: the first that fits the screen is shown.
+_FITS = ((12, 8, 8), (8, 5, 6), (5, 3, 4), (4, 2, 3), (3, 2, 3), (3, 1, 3), (2, 1, 3), (2, 1, 2), (2, 0, 2), (1, 0, 1))
+
+
+def everything(explained: Explained, width: int) -> tuple[Line, ...]:
+    """The whole explanation."""
+    shown = Shown(width, _NO_LIMIT, _NO_LIMIT, _NO_LIMIT, _NO_LIMIT, is_everything=True)
+    return tuple(_lines(explained, shown))
+
+
+def one_screen(explained: Explained, width: int, height: int) -> tuple[Line, ...]:
+    """As much of the explanation as a screen has room for, what decided first."""
+    said: tuple[Line, ...] = ()
+    for fired, near, changes in _FITS:
+        said = tuple(_lines(explained, Shown(width, fired, near, changes)))
+        # The last line is the shell's.
+        if len(said) < height:
+            break
+    return said
+
+
+def _lines(explained: Explained, shown: Shown) -> Iterator[Line]:
     yield from _decided(explained, shown)
     yield from _fired(explained, shown)
     yield from _near(explained, shown)
@@ -52,11 +70,11 @@ def _decided(explained: Explained, shown: Shown) -> Iterator[Line]:
     explanation = explained.explanation
     decision = explanation.decision
     if explained.recorded is None:
-        yield Line(f"{decision.verdict.value:<11}{explained.about}: {_DECIDED[decision.verdict]}",
+        yield Line(f"{decision.verdict.value:<13}{explained.about}: {_DECIDED[decision.verdict]}",
                    _STYLE[decision.verdict.value])  # fmt: skip
     else:
         recorded = str(explained.recorded.result.get("verdict"))
-        yield Line(f"{recorded:<11}{explained.about}", _STYLE.get(recorded, ""))
+        yield Line(f"{recorded:<13}{explained.about}", _STYLE.get(recorded, ""))
     for reason in explained.reasons:
         words = in_words(reason.code) if reason.rule == "gateway" else ""
         said = f"{reason.message or reason.code}" + (f" ({words})" if words and words != reason.message else "")
@@ -76,9 +94,9 @@ def _fired(explained: Explained, shown: Shown) -> Iterator[Line]:
         return
     yield Line("")
     yield Line("Rules that fired", "bold")
-    for rule in fired[: shown.rules]:
+    for rule in fired[: shown.fired]:
         yield from _rule(rule, explained, shown)
-    yield from _more(len(fired) - shown.rules, "that fired")
+    yield from _more(len(fired) - shown.fired, "fired")
 
 
 def _rule(rule: FiredRule, explained: Explained, shown: Shown) -> Iterator[Line]:
@@ -86,40 +104,38 @@ def _rule(rule: FiredRule, explained: Explained, shown: Shown) -> Iterator[Line]
     exempted = any(one.rule == rule.rule and one.standing == "applied" for one in explained.exemptions)
     overruled = verdict not in {explained.explanation.decision.verdict.value, "none"}
     remark = " (exempted)" if exempted else " (overruled)" if overruled else ""
-    yield _headed(verdict, f"{rule.rule}: {rule.title}{remark}", rule.place, shown, _STYLE.get(verdict, ""))
-    for setting in _told(rule.settings, shown):
-        yield from _wrapped("", f"read {setting_shown(setting, explained.origin(setting))}", shown, "dim")
+    yield from _wrapped(f"  {verdict}", f"{rule.rule}: {rule.title}{remark}", shown, _STYLE.get(verdict, ""))
+    read = [setting_shown(one, explained.origin(one)) for one in _told(rule.settings, shown)]
+    yield from _wrapped("", "; ".join([rule.place or "its place is not known", *read]), shown, "dim")
 
 
-def _told(settings: tuple[SettingRead, ...], shown: Shown) -> Iterator[SettingRead]:
-    """The settings worth a line: those an entry of which matched, then those that fit on one."""
-    told = sorted(settings, key=lambda one: (one.matched is None, one.entries is not None))
-    wanted = told if shown.values > 1000 else [one for one in told if one.matched or one.entries is None][:2]  # noqa: PLR2004
-    yield from wanted
+def _told(settings: tuple[SettingRead, ...], shown: Shown) -> list[SettingRead]:
+    """The settings worth a line: those an entry of which matched, else short ones."""
+    if shown.is_everything:
+        return list(settings)
+    matched = [one for one in settings if one.matched is not None]
+    return matched or [one for one in settings if one.entries is None][:1]
 
 
 def _near(explained: Explained, shown: Shown) -> Iterator[Line]:
     near = explained.explanation.near
-    if not near:
+    if not near or not shown.near:
+        yield from _more(len(near), "nearly fired")
         return
     yield Line("")
     yield Line("Rules that one condition kept from firing", "bold")
     for rule in near[: shown.near]:
-        yield _headed(rule.verdict, f"{rule.rule}: {rule.title}", rule.place, shown, _STYLE.get(rule.verdict, ""))
+        style = _STYLE.get(rule.verdict, "")
+        yield from _wrapped(f"  {rule.verdict}", f"{rule.rule}: {rule.title}", shown, style)
         for failing in rule.failing[: shown.values]:
-            yield from _failing(rule, failing, shown)
-    yield from _more(len(near) - shown.near, "that nearly fired")
+            yield from _failing(failing, shown)
+    yield from _more(len(near) - shown.near, "nearly fired")
 
 
-def _failing(rule: NearRule, failing: FailedCondition, shown: Shown) -> Iterator[Line]:
-    place = failing.place if failing.place.partition(":")[0] != rule.place.partition(":")[0] else (
-        f"line {failing.place.rpartition(':')[2]}"
-    )  # fmt: skip
-    yield from _wrapped("  fails", f"{failing.text}  [{place}]", shown, "bold")
-    values = sorted(failing.values, key=_size)[: shown.values]
-    told = "; ".join(_value_shown(value) for value in values)
-    if told:
-        yield from _wrapped("", told, shown, "dim")
+def _failing(failing: FailedCondition, shown: Shown) -> Iterator[Line]:
+    yield from _wrapped("    fails", failing.text, shown, "bold")
+    values = sorted(failing.values, key=_rank)[: shown.values]
+    yield from _wrapped("", "; ".join([failing.place, *map(_value_shown, values)]), shown, "dim")
 
 
 def _changes(explained: Explained, shown: Shown) -> Iterator[Line]:
@@ -128,20 +144,14 @@ def _changes(explained: Explained, shown: Shown) -> Iterator[Line]:
         return
     yield Line("")
     yield Line("What would change this", "bold")
-    for change in changes[: shown.rules]:
+    for change in changes[: shown.changes]:
         yield from _wrapped("", change, shown)
-    yield from _more(len(changes) - shown.rules, "ways")
+    yield from _more(len(changes) - shown.changes, "ways")
 
 
 def _policy(explained: Explained, shown: Shown) -> Iterator[Line]:
     yield Line("")
     yield from _wrapped("policies", explained.policies, shown, "dim")
-
-
-def _headed(label: str, text: str, place: str, shown: Shown, style: str) -> Line:
-    room = shown.width - _INDENT - len(place) - 2
-    cut = text if len(text) <= room else f"{text[: max(room - 3, 0)]}..."
-    return Line(f"  {label:<{_INDENT - 2}}{cut:<{max(room, 0)}}  {place}".rstrip(), style)
 
 
 def _wrapped(label: str, text: str, shown: Shown, style: str = "") -> Iterator[Line]:
@@ -155,22 +165,28 @@ def _more(count: int, what: str) -> Iterable[Line]:
 
 
 def setting_shown(setting: SettingRead, origin: str) -> str:
-    """A setting with its value, and who set it."""
+    """A setting with its value or the entry that matched, and who set it."""
     if setting.matched is not None:
-        return f"setting {setting.name}, its entry {setting.matched} ({origin})"
+        return f"{setting.name}, its entry {setting.matched} ({origin})"
     if setting.entries is not None:
-        return f"setting {setting.name}, {setting.entries} entries ({origin})"
-    return f"setting {setting.name}: {_short(setting.value)} ({origin})"
+        return f"{setting.name}, {setting.entries} entries ({origin})"
+    return f"{setting.name}: {_short(setting.value)} ({origin})"
 
 
 def _value_shown(value: Mapping[str, Any]) -> str:
     name = str(value["name"]).removeprefix("interlock.")
-    return f"{name} is {_short(value['value'])}" if "value" in value else f"{name} is not there"
+    if "value" not in value:
+        return f"{name} is not there"
+    more = f" and of {value['others']} others" if value.get("others") else ""
+    if value.get("fails"):
+        return f"not so of {_short(value['value'])}{more}"
+    return f"{name} is {_short(value['value'])}{more.replace('and of', 'or one of')}"
 
 
-def _size(value: Mapping[str, Any]) -> tuple[bool, int]:
-    text = _short(value.get("value"), 10_000)
-    return str(value["name"]).startswith("interlock.settings"), len(text)
+def _rank(value: Mapping[str, Any]) -> tuple[bool, bool]:
+    """What can be read at a glance comes first, and the call before the settings."""
+    is_long = isinstance(value.get("value"), Mapping | list) and not value.get("fails") and value.get("value") != []
+    return is_long, str(value["name"]).startswith("interlock.settings")
 
 
 def _short(value: Any, most: int = 60) -> str:

@@ -9,6 +9,7 @@ from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.errors import ConfigError, InterlockError
 from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError
+from interlock_gateway.policy.replay.crew import ReplayError
 from interlock_gateway.policy.settings import PolicySourceError
 
 NOT_SERVED = "the gateway does not serve this here; agents and operators reach it at different addresses"
@@ -32,7 +33,7 @@ class CommandError(InterlockError):
 
 def explain(error: BaseException) -> Failure | None:
     """How `error` ends a command; `None` for a fault of ours, which deserves its traceback."""
-    if isinstance(error, InterlockError | PolicySourceError | PolicyUnavailableError | InspectionError):
+    if isinstance(error, InterlockError | PolicySourceError | PolicyUnavailableError | InspectionError | ReplayError):
         return Failure(_code(error), str(error))
     if isinstance(error, sdk.RequestError):
         return _request(error)

@@ -12,12 +12,13 @@ import typer
 from interlock_gateway.cli.described_call import policy_document
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.explained import Explained
-from interlock_gateway.cli.explained_view import Shown, lines, setting_shown
+from interlock_gateway.cli.explained_view import everything as all_lines
+from interlock_gateway.cli.explained_view import one_screen, setting_shown
 from interlock_gateway.cli.explaining import explain_decision
 from interlock_gateway.cli.gateway_denials import in_words
 from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.options import ConfigFile, Output, examples
-from interlock_gateway.cli.policy_sources import Overlays, chosen_overlays
+from interlock_gateway.cli.policy_sources import AuditDirectory, Overlays, chosen_overlays
 from interlock_gateway.cli.recorded_decision import RecordedDecision, recorded_decision
 from interlock_gateway.cli.screen import Block, Fields, Lines, OutputFormat, Screen, Table, Text
 from interlock_gateway.config import Config
@@ -30,9 +31,6 @@ _VERDICT_CODE = {Verdict.ALLOW: ExitCode.OK, Verdict.DENY: ExitCode.REFUSED}
 _MEMBERS = frozenset({"verdict", "code", "message", "rule"})
 Call = Annotated[
     str, typer.Argument(help="The id of a recorded decision; or a call as JSON, `@FILE`, or `-` for standard input.")
-]
-AuditDirectory = Annotated[
-    Path | None, typer.Option("--audit-dir", help="Where the receipts are; without it where the configuration says.")
 ]
 Timeout = Annotated[float, typer.Option(min=0.01, help="How long the evaluation may take, in seconds.")]
 EXPLAIN_EXAMPLES = examples(
@@ -91,9 +89,10 @@ def explain(
     if isinstance(explained, RecordedDecision):
         _show_unasked(explained, Screen(output))
         return
-    width = max(shutil.get_terminal_size().columns, 60)
-    shown = Shown.everything(width) if everything else Shown(width)
-    Screen(output).show(explained.as_json(), Lines(tuple(lines(explained, shown))))
+    size = shutil.get_terminal_size()
+    width = max(size.columns, 60)
+    said = all_lines(explained, width) if everything else one_screen(explained, width, size.lines)
+    Screen(output).show(explained.as_json(), Lines(said))
 
 
 def _explained(

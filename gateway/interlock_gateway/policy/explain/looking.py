@@ -13,19 +13,25 @@ from interlock_gateway.policy.explain.rulebook import Definition, Name, Rulebook
 
 SETTINGS = ("interlock", "settings")
 DEEPEST = 4
-MOST_BINDINGS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Something a condition names, and its value; `MISSING` when there is none."""
+    """Something a condition names, and its value; `MISSING` when there is none.
+
+    Of a variable that had several it is the first, and `others` says how many more; `fails` that it is an element for
+    which an `every` does not hold.
+    """
 
     name: str
     value: Any
+    others: int = 0
+    fails: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """For programs: `value` is absent when there is none."""
-        return {"name": self.name} | ({} if isinstance(self.value, Missing) else {"value": self.value})
+        said: dict[str, Any] = {"name": self.name, "fails": self.fails, "others": self.others}
+        return said if isinstance(self.value, Missing) else {**said, "value": self.value}
 
 
 class Looking:
@@ -77,11 +83,17 @@ class Looking:
         return frozenset(path for path in found if path)
 
     def _variables(self, failing: Failing) -> Iterator[Looked]:
-        if failing.condition.every is not None:
-            for value in self._prober.elements(failing.definition, failing.index)[:MOST_BINDINGS]:
-                yield Looked("one of which it does not hold", value)
-        for bound in self._prober.bindings(failing.definition, failing.index)[:MOST_BINDINGS]:
-            yield from (Looked(name, value) for name, value in sorted(bound.items()))
+        every = failing.condition.every
+        if every is not None:
+            elements = self._prober.elements(failing.definition, failing.index)
+            yield from (Looked("an element", value, len(elements) - 1, fails=True) for value in elements[:1])
+        found: dict[str, list[Any]] = {}
+        for bound in self._prober.bindings(failing.definition, failing.index):
+            for name, value in bound.items():
+                known = found.setdefault(name, [])
+                if value not in known:
+                    known.append(value)
+        yield from (Looked(name, values[0], len(values) - 1) for name, values in sorted(found.items()))
 
     def _named(self, definition: Definition, condition: Condition, depth: int, seen: set[Name]) -> Iterator[Looked]:
         for one in references(condition.node):

@@ -33,7 +33,8 @@ class FiredRule:
 class FailedCondition:
     """A condition that kept a rule from firing: its text and place, the conditions that led to it, what it looked at.
 
-    `values` are objects with `name` and, when there is one, `value`.
+    `values` are objects with `name` and, when there is one, `value`; of several values `others` more are not listed,
+    and `fails` marks an element for which it does not hold.
     """
 
     text: str

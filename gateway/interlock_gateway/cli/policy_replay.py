@@ -1,0 +1,131 @@
+"""`interlock policy replay`: what would change about the decisions of a period under other policies (LIFE-6)."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interlock_gateway.audit.keys import PUBLIC_SUFFIX
+from interlock_gateway.audit.verify import verify
+from interlock_gateway.cli.exit_codes import ExitCode
+from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.cli.options import ConfigFile, Output, examples
+from interlock_gateway.cli.policy_sources import AuditDirectory, candidate_bundle, configured_bundle
+from interlock_gateway.cli.replay_view import as_json, blocks
+from interlock_gateway.cli.screen import OutputFormat, Screen
+from interlock_gateway.config import Config
+from interlock_gateway.config_loader import load_config
+from interlock_gateway.policy.replay.comparing import Direction
+from interlock_gateway.policy.replay.running import OnProgress, Period, Plan, Progress, replay
+from interlock_gateway.policy.replay.tally import Tally
+
+EXAMPLES = examples(
+    "interlock policy replay --against ./policies-next --since 2026-11-01",
+    "interlock policy replay --profile strict --fail-on loosened --output json",
+)
+
+
+class FailOn(StrEnum):
+    """What makes the exit code 1."""
+
+    CHANGED = "changed"
+    LOOSENED = "loosened"
+    NOTHING = "nothing"
+
+
+def replay_decisions(
+    *,
+    against: Annotated[
+        Path | None, typer.Option(help="The policies to try: an overlay, a whole set of policies, or a bundle.")
+    ] = None,
+    overlay: Annotated[
+        list[Path] | None, typer.Option("--overlay", help="An overlay to try, in place of those configured.")
+    ] = None,
+    profile: Annotated[str, typer.Option(help="The profile to try, in place of the one configured.")] = "",
+    since: Annotated[str, typer.Option(help="Only from this time on, RFC 3339 in UTC or the beginning of one.")] = "",
+    until: Annotated[str, typer.Option(help="Only before this time.")] = "",
+    audit_dir: AuditDirectory = None,
+    verified: Annotated[
+        bool, typer.Option("--verify", help="Verify the receipts first, and replay none when something is wrong.")
+    ] = False,
+    baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline",
+            help="Evaluate every decision of the configured policies under them again, not only those that would"
+            " change: says how many are not reproduced.",
+        ),
+    ] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="What makes the exit code 1.", show_choices=True)
+    ] = FailOn.CHANGED,
+    processes: Annotated[int, typer.Option(min=0, max=256, help="How many processes; 0 for one on each core.")] = 0,
+    timeout: Annotated[
+        float, typer.Option(min=0.01, help="Processor time that one evaluation may take, in seconds.")
+    ] = 1.0,
+    config: ConfigFile = None,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Evaluate the recorded decisions of a period under other policies, and show what would change.
+
+    Reads the receipts on this machine; no gateway is needed, and nothing is dispatched. What would be loosened comes
+    first. A decision that the configured policies made and do not reproduce (secrets are masked in receipts) is told
+    apart from one that would change. The exit code is 0 when nothing would change, 1 when something would.
+    """
+    settings = load_config(config, os.environ)
+    directory = audit_dir or Path(settings.at_state(settings.audit.dir))
+    if not directory.is_dir():
+        raise CommandError(f"there are no receipts in {directory}: no such directory", ExitCode.USAGE)
+    if against is None and not overlay and not profile:
+        raise typer.BadParameter("name the policies to try", param_hint="--against, --overlay or --profile")
+    screen = Screen(output)
+    if verified:
+        _verify(directory, settings)
+    plan = Plan(
+        directory=directory,
+        candidate=candidate_bundle(settings, against, overlay, profile),
+        baseline=configured_bundle(settings),
+        always=baseline,
+        period=Period(since, until),
+        processes=processes,
+        seconds=timeout,
+        memory_bytes=settings.policy.max_worker_bytes,
+    )
+    with _progress(screen) as told:
+        tally = replay(plan, told)
+    screen.show(as_json(tally, plan), *blocks(tally, plan))
+    raise typer.Exit(ExitCode.REFUSED if _fails(tally, fail_on) else ExitCode.OK)
+
+
+def _fails(tally: Tally, fail_on: FailOn) -> bool:
+    if fail_on is FailOn.NOTHING:
+        return False
+    return tally.changed(Direction.LOOSENED) > 0 if fail_on is FailOn.LOOSENED else bool(tally.changes)
+
+
+def _verify(directory: Path, settings: Config) -> None:
+    key = Path(settings.at_state(settings.audit.key_file) + PUBLIC_SUFFIX)
+    report = verify(directory, key.read_bytes())
+    if not report.ok:
+        raise CommandError(f"the receipts are not what was written: {report.place}: {report.problem}")
+
+
+@contextmanager
+def _progress(screen: Screen) -> Iterator[OnProgress]:
+    """A bar on standard error, for people at a terminal."""
+    if screen.is_json or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    # Rich is slow to load: only people at a terminal pay for it.
+    from interlock_gateway.cli.replay_progress import bar  # noqa: PLC0415 -- as said above
+
+    with bar() as told:
+        yield told
+
+
+__all__ = ["EXAMPLES", "Progress", "replay_decisions"]

@@ -1,0 +1,121 @@
+"""How two decisions about one call differ, and in which direction."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import NamedTuple
+
+from interlock_gateway.core.answer import ActivePolicy
+from interlock_gateway.core.decision import Decision, DecisionError, Obligations, Verdict
+from interlock_gateway.pipeline.policy_result import read_decision
+
+_STRICTNESS = {
+    verdict: place
+    for place, verdict in enumerate((Verdict.ALLOW, Verdict.PREVIEW, Verdict.CHECKPOINT, Verdict.REFLECT, Verdict.DENY))
+}
+_NOBODY = ActivePolicy("", "")
+_OF_THE_GATEWAY = "gateway"
+_OF_PLUG_INS = "interceptor/"
+
+
+class Direction(StrEnum):
+    """Where a change leads. `OTHER`: to the same verdict for other reasons, or with other obligations."""
+
+    LOOSENED = "loosened"
+    TIGHTENED = "tightened"
+    OTHER = "other"
+
+
+class Change(NamedTuple):
+    """How a decision differs from the one before: verdicts, and the rules that gave one and not the other.
+
+    `duties` says that the obligations differ.
+    """
+
+    direction: Direction
+    before: str
+    after: str
+    lost: tuple[str, ...]
+    gained: tuple[str, ...]
+    duties: bool
+
+
+class Said(NamedTuple):
+    """What counts of a decision when it is compared: messages do not, they name what the call names."""
+
+    verdict: Verdict
+    reasons: tuple[tuple[str, str], ...]
+    obligations: Obligations
+
+
+def said(raw: bytes) -> Said | None:
+    """What policy said in a decision's JSON; `None` when it was the gateway or a plug-in that decided.
+
+    Raises `DecisionError` for what is no decision.
+    """
+    return of_policy(read_decision(raw, decision_id="", policy=_NOBODY))
+
+
+def of_policy(decision: Decision) -> Said | None:
+    """The same for a decision that was read."""
+    reasons = [(one.code, one.rule) for one in decision.reasons]
+    own = tuple(sorted(one for one in reasons if one[1] != _OF_THE_GATEWAY and not one[1].startswith(_OF_PLUG_INS)))
+    if reasons and not own:
+        return None
+    return Said(decision.verdict, own, decision.obligations)
+
+
+def denied_for(error: DecisionError) -> Said:
+    """What the gateway would say when policy has no decision."""
+    return Said(Verdict.DENY, ((f"gateway_error.{error.code.value}", _OF_THE_GATEWAY),), Obligations())
+
+
+def change(before: Said, after: Said) -> Change | None:
+    """How `after` differs; `None` when it does not."""
+    if before == after:
+        return None
+    duties = before.obligations != after.obligations
+    return Change(
+        direction=_direction(before, after),
+        before=before.verdict.value,
+        after=after.verdict.value,
+        lost=_names(set(before.reasons) - set(after.reasons)),
+        gained=_names(set(after.reasons) - set(before.reasons)),
+        duties=duties,
+    )
+
+
+def _names(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Rules by their names; of the gateway's own reasons, the codes."""
+    return tuple(sorted({code if rule in {"", _OF_THE_GATEWAY} else rule for code, rule in reasons}))
+
+
+def _direction(before: Said, after: Said) -> Direction:
+    was, is_now = _STRICTNESS[before.verdict], _STRICTNESS[after.verdict]
+    if was != is_now:
+        return Direction.LOOSENED if is_now < was else Direction.TIGHTENED
+    return _of_duties(before.obligations, after.obligations)
+
+
+def _of_duties(before: Obligations, after: Obligations) -> Direction:
+    """Looser as soon as one of them is: who takes two away and adds one has loosened."""
+    if before == after:
+        return Direction.OTHER
+    if any(_looser(before, after)):
+        return Direction.LOOSENED
+    return Direction.TIGHTENED if any(_looser(after, before)) else Direction.OTHER
+
+
+def _looser(before: Obligations, after: Obligations) -> Iterable[bool]:
+    for lists in ("strip", "redact", "taint"):
+        yield bool(set(getattr(before, lists)) - set(getattr(after, lists)))
+    for limit in ("max_result_bytes", "timeout_s", "expires_s"):
+        yield _above(getattr(after, limit), getattr(before, limit))
+    yield _above(before.quorum, after.quorum, absent=1)
+    if before.approvers:
+        yield not after.approvers or bool(set(after.approvers) - set(before.approvers))
+    yield bool(set(after.escalate_to) - set(before.escalate_to))
+    yield bool(before.set_fields) and before.set_fields != after.set_fields
+
+
+def _above(one: float | None, other: float | None, *, absent: float = float("inf")) -> bool:
+    return (absent if one is None else one) > (absent if other is None else other)
