@@ -5,6 +5,7 @@ into the data so that a decision looks up those that may concern it and no other
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,6 +32,8 @@ EXPIRES_SOON_S = 30 * 86_400
 """How long before its end an exemption is warned about."""
 
 EVERYTHING = "everything"
+ANY = "any"
+"""Where an exemption is filed that no list in its scope narrows down."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _EVERY_RULE = "/*"
 
@@ -177,14 +180,15 @@ def indexed(
     Raises `PolicySourceError` for two of one id, a rule that there is not, or one that is in `never`.
     """
     entries: JsonObject = {}
-    by_rule: dict[str, Any] = {}
+    of_rule: dict[str, list[Exemption]] = {}
     known = sorted(rules)
     for exemption, place in exemptions:
         if exemption.id in entries:
             raise PolicySourceError(place, f"exemption {exemption.id}: there is another one of this id")
         entries[exemption.id] = _entry(exemption)
         for rule in _rules(exemption, known, never, place):
-            _file_under(by_rule.setdefault(rule, {}), exemption)
+            of_rule.setdefault(rule, []).append(exemption)
+    by_rule: JsonObject = {rule: _shelved(found) for rule, found in of_rule.items()}
     return {"never": dict(never), "entries": entries, "by_rule": by_rule}
 
 
@@ -265,15 +269,24 @@ def _rules(exemption: Exemption, known: Sequence[str], never: Mapping[str, JsonV
     return meant
 
 
-def _file_under(shelves: dict[str, Any], exemption: Exemption) -> None:
-    """Put it where the calls that it may cover find it: under each of its principals or tools, else among `any`."""
-    scope = None if isinstance(exemption.scope, str) else exemption.scope
-    for name in ("principals", "tools"):
-        if scope is not None and (values := getattr(scope, name)):
-            for value in values:
-                shelves.setdefault(name, {}).setdefault(value, []).append(exemption.id)
-            return
-    shelves.setdefault("any", []).append(exemption.id)
+def _shelved(exemptions: Sequence[Exemption]) -> JsonObject:
+    """The ids of one rule's exemptions where the calls that each may cover find it.
+
+    Each is filed under every value of one of its matchers: that whose values the fewest others have too.
+    """
+    keys = [_keys_by_matcher(exemption) for exemption in exemptions]
+    having = Counter((matcher, key) for found in keys for matcher, values in found.items() for key in values)
+    shelves: dict[str, dict[str, Any]] = {}
+    for exemption, found in zip(exemptions, keys, strict=True):
+        matcher = min(found, key=lambda name, found=found: max(having[name, key] for key in found[name]))  # type: ignore[misc]
+        for key in found[matcher]:
+            shelves.setdefault(matcher, {}).setdefault(key, []).append(exemption.id)
+    return {**shelves}
+
+
+def _keys_by_matcher(exemption: Exemption) -> Mapping[str, Sequence[str]]:
+    given = {} if isinstance(exemption.scope, str) else exemption.scope.model_dump(exclude_none=True)
+    return {name: values for name, values in given.items() if isinstance(values, list)} or {ANY: [""]}
 
 
 def _named(entry: JsonValue) -> str:

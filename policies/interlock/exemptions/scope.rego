@@ -10,23 +10,11 @@ covers(scope, rule) if {
 
 matches("everything", wanted, _) if wanted == true
 
-matches("principals", wanted, _) if wanted[input.principal.id]
-
-matches("roles", wanted, _) if {
-	some role in input.principal.roles
-	wanted[role]
+matches(matcher, wanted, _) if {
+	matcher in {"principals", "roles", "groups", "tools", "providers", "effects"}
+	some key in keys(matcher)
+	wanted[key]
 }
-
-matches("groups", wanted, _) if {
-	some group in input.principal.groups
-	wanted[group]
-}
-
-matches("tools", wanted, _) if wanted[input.tool.name]
-
-matches("providers", wanted, _) if wanted[input.tool.provider]
-
-matches("effects", wanted, _) if wanted[input.tool.effect]
 
 matches("session_labels", wanted, _) if {
 	every label, values in wanted {
@@ -39,6 +27,7 @@ matches("domains", wanted, _) if {
 	count(input.call.facts.webfetch.urls) > 0
 	every url in input.call.facts.webfetch.urls {
 		url.error == null
+		url.hazards == []
 		some domain in url.domains
 		wanted[domain]
 	}
@@ -63,6 +52,21 @@ matches("paths", wanted, _) if {
 		argument.error == null
 		argument.glob == false
 		below(argument, wanted)
+	}
+}
+
+matches("tables", wanted, rule) if {
+	facts_of("sql")
+	input.call.facts.sql.parse_error == false
+	input.call.facts.sql.dynamic == false
+	count(input.call.facts.sql.statements) > 0
+	every statement in input.call.facts.sql.statements {
+		about_tables(statement, rule)
+		tables := array.concat(statement.reads, statement.writes)
+		count(tables) > 0
+		every table in tables {
+			wanted[table.qualified]
+		}
 	}
 }
 
@@ -92,11 +96,16 @@ plain(command) if {
 	command.interprets == null
 }
 
-named(command, wanted) if wanted[command.name]
-
 named(command, wanted) if {
+	some name in names(command)
+	wanted[name]
+}
+
+names(command) := {command.name, sprintf("%s %s", [command.name, command.subcommand])} if {
+	is_string(command.name)
 	is_string(command.subcommand)
-	wanted[sprintf("%s %s", [command.name, command.subcommand])]
+} else := {command.name} if {
+	is_string(command.name)
 }
 
 # The commands that a finding is about.
@@ -121,8 +130,65 @@ commands_of(rule) := {command |
 	}
 }
 
+# A statement does nothing but read or change its tables, or what else it does is for other rules to say.
+about_tables(statement, rule) if {
+	statement.problem == null
+	statement.files == false
+	statement.programs == false
+	of_tables(statement)
+	functions_left_out(statement, rule)
+}
+
+of_tables(statement) if statement.effect in {"read", "write"}
+
+of_tables(statement) if statement.object == "table"
+
+of_tables(statement) if statement.kind == "truncate"
+
+functions_left_out(statement, _) if statement.functions == []
+
+functions_left_out(_, rule) if rule in {"sql/destructive", "sql/tables", "sql/unconditional"}
+
 # The path, with links followed, is one of those wanted or lies below one.
 below(argument, wanted) if {
-	some end in numbers.range(1, count(argument.segments))
-	wanted[concat("/", array.slice(argument.segments, 0, end))]
+	some path in paths_to(argument)
+	wanted[path]
 }
+
+paths_to(argument) := [concat("/", array.slice(argument.segments, 0, end)) |
+	some end in numbers.range(1, count(argument.segments))
+]
+
+# Under what the exemptions are found that may cover this call, by the matcher they are filed under. One that covers
+# everything that is called covers the first of it, or any.
+keys(matcher) := {input.principal.id} if matcher == "principals"
+
+keys(matcher) := {role | some role in input.principal.roles} if matcher == "roles"
+
+keys(matcher) := {group | some group in input.principal.groups} if matcher == "groups"
+
+keys(matcher) := {input.tool.name} if matcher == "tools"
+
+keys(matcher) := {input.tool.provider} if matcher == "providers"
+
+keys(matcher) := {input.tool.effect} if matcher == "effects"
+
+keys(matcher) := {domain | some domain in input.call.facts.webfetch.urls[0].domains} if matcher == "domains"
+
+keys(matcher) := {name |
+	some command in input.call.facts.bash.commands
+	some name in names(command)
+} if {
+	matcher == "commands"
+}
+
+keys(matcher) := {path | some path in paths_to(input.call.facts.file.arguments[0])} if matcher == "paths"
+
+keys(matcher) := {table.qualified |
+	some name in ["reads", "writes"]
+	some table in input.call.facts.sql.statements[0][name]
+} if {
+	matcher == "tables"
+}
+
+keys(matcher) := {""} if matcher == "any"

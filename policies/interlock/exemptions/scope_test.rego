@@ -67,7 +67,7 @@ test_scope_matches_nothing_that_is_missing if {
 
 fetching(urls) := object.union(reading, {"call": {"facts": {"class": "webfetch", "webfetch": {"urls": urls}}}})
 
-url(more) := object.union({"error": null, "domains": ["api.example.com", "example.com", "com"]}, more)
+url(more) := object.union({"error": null, "hazards": [], "domains": ["api.example.com", "example.com", "com"]}, more)
 
 test_scope_by_domains_covers_every_url if {
 	wanted := {"domains": {"example.com": true, "10.0.0.1": true}}
@@ -75,6 +75,7 @@ test_scope_by_domains_covers_every_url if {
 	covered(wanted, fetching([url({}), url({"domains": ["10.0.0.1"]})]))
 	not covered(wanted, fetching([url({}), url({"domains": ["example.org", "org"]})]))
 	not covered(wanted, fetching([url({"error": "not a URL"})]))
+	not covered(wanted, fetching([url({"hazards": ["backslash"]})]))
 	not covered(wanted, fetching([url({"domains": []})]))
 	not covered(wanted, fetching([]))
 	not covered(wanted, reading)
@@ -192,4 +193,86 @@ test_scope_by_paths_covers_every_path if {
 	none := object.union(touching(inside), {"call": {"facts": {"file": {"arguments": []}}}})
 	not covered(wanted, none)
 	not covered(wanted, reading)
+}
+
+asking(statements, more) := object.union(reading, {"call": {"facts": {"class": "sql", "sql": object.union(
+	{"parse_error": false, "dynamic": false, "statements": statements},
+	more,
+)}}})
+
+statement(more) := object.union(
+	{
+		"kind": "delete",
+		"object": "from",
+		"effect": "write",
+		"reads": [{"name": "old", "qualified": "old"}],
+		"writes": [{"name": "logs", "qualified": "app.logs"}],
+		"functions": [],
+		"files": false,
+		"programs": false,
+		"problem": null,
+	},
+	more,
+)
+
+test_scope_by_tables_covers_every_table_of_every_statement if {
+	wanted := {"tables": {"old": true, "app.logs": true}}
+	covered(wanted, asking([statement({})], {}))
+	covered(wanted, asking([statement({}), statement({"kind": "truncate", "effect": "schema"})], {}))
+	covered(wanted, asking([statement({"kind": "drop", "object": "table", "effect": "schema"})], {}))
+	not covered({"tables": {"old": true, "logs": true}}, asking([statement({})], {}))
+	not covered({"tables": {"app.logs": true}}, asking([statement({})], {}))
+	other := statement({"writes": [{"name": "users", "qualified": "users"}]})
+	not covered(wanted, asking([statement({}), other], {}))
+	not covered(wanted, asking([statement({"reads": [], "writes": []})], {}))
+	not covered(wanted, asking([], {}))
+	not covered(wanted, reading)
+}
+
+test_scope_by_tables_is_for_what_is_known_of_tables_alone if {
+	wanted := {"tables": {"old": true, "app.logs": true}}
+	not covered(wanted, asking([statement({})], {"parse_error": true}))
+	not covered(wanted, asking([statement({})], {"dynamic": true}))
+	every more in [
+		{"problem": "what is this"},
+		{"files": true},
+		{"programs": true},
+		{"effect": "unknown"},
+		{"kind": "drop", "object": "database", "effect": "schema"},
+		{"functions": ["pg_read_file"]},
+	] {
+		not covered(wanted, asking([statement(more)], {}))
+	}
+	every field in ["problem", "files", "programs", "effect", "functions", "reads", "writes"] {
+		not covered(wanted, json.remove(asking([statement({})], {}), [sprintf("call/facts/sql/statements/0/%s", [field])]))
+	}
+}
+
+test_scope_by_tables_leaves_functions_to_other_rules_where_a_rule_is_about_tables if {
+	call := asking([statement({"functions": ["now"]})], {})
+	scope.covers({"tables": {"old": true, "app.logs": true}}, "sql/unconditional") with input as call
+	not scope.covers({"tables": {"old": true, "app.logs": true}}, "sql/functions") with input as call
+}
+
+test_exemptions_are_filed_under_what_the_call_has if {
+	call := object.union(reading, {"principal": {"groups": ["staff"]}})
+	filed := {
+		"principals": {"agent-1"},
+		"roles": {"agent"},
+		"groups": {"staff"},
+		"tools": {"notes.get"},
+		"providers": {"notes"},
+		"effects": {"read_only"},
+		"any": {""},
+	}
+	every matcher, keys in filed {
+		scope.keys(matcher) == keys with input as call
+	}
+	scope.keys("domains") == {"api.example.com", "example.com", "com"} with input as fetching([url({}), url({"domains": ["x"]})])
+	scope.keys("commands") == {"kubectl", "kubectl delete", "ls"} with input as running(
+		[sub(deleting, "delete"), rules_test.command(["ls"]), object.union(deleting, {"name": null})],
+		{},
+	)
+	scope.keys("paths") == {"a", "a/b"} with input as touching({"segments": ["a", "b"]})
+	scope.keys("tables") == {"old", "app.logs"} with input as asking([statement({})], {})
 }

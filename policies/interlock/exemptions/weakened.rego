@@ -37,12 +37,9 @@ strictness := {"none": 0, "allow": 1, "preview": 2, "checkpoint": 3, "reflect": 
 
 # Those of a rule that may cover this call, found without a search.
 exemptions_to_look_at(of_rule) := {id |
-	some ids in [
-		object.get(of_rule, "any", []),
-		object.get(of_rule, ["principals", object.get(input, ["principal", "id"], null)], []),
-		object.get(of_rule, ["tools", object.get(input, ["tool", "name"], null)], []),
-	]
-	some id in ids
+	some matcher, shelf in of_rule
+	some key in data.interlock.scope.keys(matcher)
+	some id in shelf[key]
 }
 
 # A call whose time is not known comes after the end of every exemption.

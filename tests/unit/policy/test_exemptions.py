@@ -51,10 +51,10 @@ def test_an_exemption_is_put_where_its_rule_finds_it(tmp_path: Path) -> None:
     for_two = {**GOOD, "id": "two", "scope": {"principals": ["a", "b"], "tools": ["bash"]}}
     found = exemptions_of(read_bundle(overlays=[overlay(tmp_path, GOOD, everyones, for_two)], now=NOW))
     assert found["by_rule"]["bash/destructive"] == {
-        "tools": {"bash": ["nightly"]},
+        "commands": {"kubectl delete": ["nightly"]},
         "principals": {"a": ["two"], "b": ["two"]},
     }
-    assert found["by_rule"]["file/protected"] == {"any": ["all"]}
+    assert found["by_rule"]["file/protected"] == {"roles": {"agent": ["all"]}}
     assert "file/unknown" not in found["by_rule"]
     assert found["entries"]["nightly"] == {
         "rule": "bash/destructive",
@@ -85,7 +85,7 @@ def test_an_operators_own_rule_can_be_exempted_and_one_that_there_is_not_cannot(
 def test_a_scope_of_everything_has_to_be_said(tmp_path: Path) -> None:
     found = exemptions_of(read_bundle(overlays=[overlay(tmp_path, {**GOOD, "scope": "everything"})], now=NOW))
     assert found["entries"]["nightly"]["scope"] == {"everything": True}
-    assert found["by_rule"]["bash/destructive"] == {"any": ["nightly"]}
+    assert found["by_rule"]["bash/destructive"] == {"any": {"": ["nightly"]}}
 
 
 BAD: dict[str, tuple[Any, str]] = {
