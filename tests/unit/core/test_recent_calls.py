@@ -17,7 +17,8 @@ def totals(calls: PrincipalCalls, now: float, tool: str = "t") -> tuple[int, int
 def test_a_window_never_counts_too_few_and_at_most_one_part_more() -> None:
     chance = random.Random(7)
     for _ in range(30):
-        calls, times, now = PrincipalCalls(), [], NOON + chance.random()
+        calls, now = PrincipalCalls(), NOON + chance.random()
+        times: list[float] = []
         for _ in range(400):
             now += chance.choice((0.0, 0.3, 2.0, 31.0, 700.0, 40_000.0)) * chance.random()
             seen = totals(calls, now)
