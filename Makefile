@@ -81,6 +81,10 @@ faults: setup ## Attack approvals, kill gateways, make previews stale, take work
 subset: setup tools ## Run OPA's own cases, and write what Rego policies may use: gateway/interlock_gateway/policy/checks/subset.json.
 	@$(python) tests/conformance/make_subset.py
 
+.PHONY: corpus
+corpus: setup ## Play sessions of agents through the policies: how often they let harm through, and bother for nothing.
+	@$(python) tests/corpus/corpus_table.py
+
 .PHONY: requirements
 requirements: setup ## Print which requirement is claimed by which tests, and which by none.
 	@$(python) tests/house/requirement_claims.py

@@ -3,15 +3,17 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
-from interlock_gateway.core.decision import DecisionError
+from interlock_gateway.core.decision import Decision, DecisionError, Verdict, denial_for_failure
 from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.recent import PrincipalCalls
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.core.tool import Effect, classify
 from interlock_gateway.pipeline.policy_input import rfc3339
+from interlock_gateway.pipeline.policy_result import read_decision
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.cases import (
     CaseCall,
@@ -71,7 +73,6 @@ class PlayedCall:
     wanted: Wanted
     outcome: Outcome
     rules: tuple[str, ...]
-    codes: tuple[str, ...]
 
     @property
     def error(self) -> Error | None:
@@ -86,10 +87,11 @@ class PlayedCall:
 
 @dataclass(slots=True)
 class _Past:
-    """What a session has done, changed in place as it is played."""
+    """What a session and its principal have done, changed in place as the session is played."""
 
     now: float
     facts: SessionFacts = field(default_factory=SessionFacts)
+    lately: PrincipalCalls = field(default_factory=PrincipalCalls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,82 +115,79 @@ def play(bundle: PolicyBundle, sessions: Sequence[CorpusSession]) -> tuple[Playe
 async def _play(bundle: PolicyBundle, sessions: Sequence[CorpusSession]) -> tuple[PlayedCall, ...]:
     engine = EmbeddedEngine(bundle, _ONE_WORKER)
     await engine.start()
+    player = _Player(engine, bundle)
     try:
-        return tuple([played for session in sessions for played in await _play_session(engine, bundle, session)])
+        return tuple([played for session in sessions for played in await player.session(session)])
     finally:
         await engine.close()
 
 
-async def _play_session(engine: EmbeddedEngine, bundle: PolicyBundle, session: CorpusSession) -> list[PlayedCall]:
-    past = _Past(session.file.begins.timestamp())
-    played = []
-    for number, call in enumerate(session.file.calls, 1):
-        past.now += call.after_s
-        outcome, decisions = await _through(engine, bundle, session, call, past)
-        decisive = _decisive(outcome, decisions)
-        reasons = decisive.get("reasons", [])
-        _remember(past, session.tools[call.tool], outcome, decisions)
-        played.append(
-            PlayedCall(
-                session=session,
-                number=number,
-                call=call,
-                wanted=call.wanted_under(bundle.profile),
-                outcome=outcome,
-                rules=tuple(sorted({reason["rule"] for reason in reasons})),
-                codes=tuple(sorted({reason["code"] for reason in reasons})),
-            )
-        )
-    return played
+class _Player:
+    """Plays sessions on an engine that has started."""
+
+    def __init__(self, engine: EmbeddedEngine, bundle: PolicyBundle) -> None:
+        self._engine = engine
+        self._bundle = bundle
+
+    async def session(self, session: CorpusSession) -> list[PlayedCall]:
+        """Every call of a session, one after the other."""
+        past = _Past(session.file.begins.timestamp())
+        played = []
+        for number, call in enumerate(session.file.calls, 1):
+            past.now += call.after_s
+            decisions = await self._through(session, call, past)
+            _remember(past, session.tools[call.tool], decisions)
+            outcome = _outcome([decision.verdict for decision in decisions])
+            reasons = _decisive(outcome, decisions).reasons
+            wanted = call.wanted_under(self._bundle.profile)
+            rules = tuple(sorted({reason.rule for reason in reasons}))
+            played.append(PlayedCall(session, number, call, wanted, outcome, rules))
+        return played
+
+    async def _through(self, session: CorpusSession, call: SessionCall, past: _Past) -> list[Decision]:
+        """Every decision about one call, until it runs or does not."""
+        step, decisions = _Step(), list[Decision]()
+        for _ in range(_MOST_STEPS):
+            decision = await self._decide(_document(self._bundle.profile, session, call, past, step))
+            decisions.append(decision)
+            verdict = decision.verdict
+            if verdict is Verdict.CHECKPOINT and call.harm is Harm.NONE and step.checkpoint is None:
+                step = replace(step, checkpoint=_APPROVED)
+            elif verdict is Verdict.REFLECT and step.deliverable is None:
+                step = replace(step, deliverable=_DELIVERABLE)
+            elif verdict is Verdict.PREVIEW and step.kind == "call":
+                step = replace(step, kind="apply", checkpoint=None)
+            else:
+                break
+        return decisions
+
+    async def _decide(self, document: JsonObject) -> Decision:
+        bundle = self._bundle
+        try:
+            answer = await self._engine.evaluate(json.dumps(document, ensure_ascii=False).encode())
+            return read_decision(answer.document, decision_id="", policy=bundle.policy)
+        except DecisionError as error:
+            return denial_for_failure("", error.code, error.message, revision=bundle.revision, profile=bundle.profile)
 
 
-async def _through(
-    engine: EmbeddedEngine, bundle: PolicyBundle, session: CorpusSession, call: SessionCall, past: _Past
-) -> tuple[Outcome, list[dict[str, Any]]]:
-    """What becomes of one call, and every decision about it until it ran or did not."""
-    step, decisions = _Step(), list[dict[str, Any]]()
-    for _ in range(_MOST_STEPS):
-        decision = await _decide(engine, _document(bundle, session, call, past, step))
-        decisions.append(decision)
-        verdict = decision["verdict"]
-        if verdict == "checkpoint" and call.harm is Harm.NONE and step.checkpoint is None:
-            step = _Step(step.kind, _APPROVED, step.deliverable)
-        elif verdict == "reflect" and step.deliverable is None:
-            step = _Step(step.kind, step.checkpoint, _DELIVERABLE)
-        elif verdict == "preview" and step.kind == "call":
-            step = _Step("apply", None, step.deliverable)
-        else:
-            break
-    return _outcome([decision["verdict"] for decision in decisions]), decisions
-
-
-def _outcome(verdicts: list[str]) -> Outcome:
-    if "deny" in verdicts or verdicts[-1] in {"reflect", "preview"}:
+def _outcome(verdicts: list[Verdict]) -> Outcome:
+    if verdicts[-1] in {Verdict.DENY, Verdict.REFLECT, Verdict.PREVIEW}:
         return Outcome.DENIED
-    if "checkpoint" in verdicts:
+    if Verdict.CHECKPOINT in verdicts:
         return Outcome.ASKED
-    return Outcome.PREVIEWED if "preview" in verdicts else Outcome.ALLOWED
+    return Outcome.PREVIEWED if Verdict.PREVIEW in verdicts else Outcome.ALLOWED
 
 
-def _decisive(outcome: Outcome, decisions: list[dict[str, Any]]) -> dict[str, Any]:
-    """The decision by which the call was stopped or asked about, else the first."""
-    wanted = {Outcome.DENIED: "deny", Outcome.ASKED: "checkpoint"}.get(outcome)
-    return next((one for one in decisions if one["verdict"] == wanted), decisions[0])
+def _decisive(outcome: Outcome, decisions: list[Decision]) -> Decision:
+    """The decision by which the call was denied or asked about, else the first."""
+    wanted = {Outcome.DENIED: Verdict.DENY, Outcome.ASKED: Verdict.CHECKPOINT}.get(outcome)
+    return next((one for one in decisions if one.verdict is wanted), decisions[0])
 
 
-async def _decide(engine: EmbeddedEngine, document: JsonObject) -> dict[str, Any]:
-    try:
-        answer = await engine.evaluate(json.dumps(document, ensure_ascii=False).encode())
-    except DecisionError as error:
-        reason = {"code": f"gateway_error.{error.code}", "message": error.message, "rule": ""}
-        return {"verdict": "deny", "reasons": [reason]}
-    decision: dict[str, Any] = json.loads(answer.document)
-    return decision
-
-
-def _document(bundle: PolicyBundle, session: CorpusSession, call: SessionCall, past: _Past, step: _Step) -> JsonObject:
+def _document(profile: str, session: CorpusSession, call: SessionCall, past: _Past, step: _Step) -> JsonObject:
     known = json.loads(f"{{{past.facts.policy_part(pending=0, mode='steer')}}}")
     file = session.file
+    recent = json.loads(past.lately.seen(call.tool, past.now).json)
     case = CaseFile(
         tool=session.tools[call.tool],
         call=CaseCall(
@@ -198,28 +197,33 @@ def _document(bundle: PolicyBundle, session: CorpusSession, call: SessionCall, p
             deliverable=step.deliverable,
             intent=file.intent,
             workdir=file.workdir,
+            time=rfc3339(past.now),
         ),
         session=CaseSession(labels=file.labels, roots=(file.workdir,), **known),
-        principal=file.principal,
-        profile=bundle.profile,  # type: ignore[arg-type]  # the loader has checked that there is such a profile
-        expect=Expected(verdict="deny"),
+        principal=file.principal.model_copy(update={"recent": recent}),
+        profile=profile,  # type: ignore[arg-type]  # the loader has checked that there is such a profile
+        expect=Expected(verdict=Verdict.DENY.value),
     )
     document = document_of(case)
     cast("JsonObject", document["session"]).update(intent=file.intent, age_s=past.now - file.begins.timestamp())
-    cast("JsonObject", document["call"]).update(time=rfc3339(past.now), time_unix_s=past.now)
+    cast("JsonObject", document["call"]).update(time_unix_s=past.now)
     return document
 
 
-def _remember(past: _Past, tool: CaseTool, outcome: Outcome, decisions: list[dict[str, Any]]) -> None:
-    """Count a call the way the pipeline's conclusion does."""
+def _remember(past: _Past, tool: CaseTool, decisions: list[Decision]) -> None:
+    """Count a call the way the pipeline does: what is dispatched when it is, everything at its end."""
+    last = decisions[-1]
     effect = classify(definition_of(tool)).effect
-    destructive = effect in {Effect.DESTRUCTIVE, Effect.UNDECLARED}
-    ran = decisions[-1]["verdict"] == "allow"
-    past.facts.count_call(tool.name, destructive=destructive, status="completed" if ran else "denied")
-    if ran:
-        past.facts.remember(tool.name, effect, {}, past.now)
-        past.facts.taints.update(decisions[-1].get("obligations", {}).get("taint", ()))
+    can_destroy = effect in {Effect.DESTRUCTIVE, Effect.UNDECLARED}
+    ran = last.verdict is Verdict.ALLOW
+    past.facts.count_call(tool.name, destructive=can_destroy, status="completed" if ran else "denied")
+    if not ran:
+        by_person = last.verdict is Verdict.CHECKPOINT
+        past.facts.count_denial("checkpoint_denied" if by_person else last.reasons[0].code)
         return
-    reasons = decisions[-1].get("reasons", [])
-    refused = reasons[0]["code"] if outcome is Outcome.DENIED and reasons else "checkpoint_denied"
-    past.facts.count_denial(refused)
+    destroys = can_destroy and not last.harmless
+    if effect is not Effect.READ_ONLY:
+        past.facts.count_dispatch(destructive=destroys)
+    past.lately.count(tool.name, past.now, destructive=destroys)
+    past.facts.remember(tool.name, effect, {}, past.now)
+    past.facts.taints.update(last.obligations.taint)
