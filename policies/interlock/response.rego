@@ -8,10 +8,11 @@ package interlock
 # entrypoint: true
 # custom:
 #   requirements: [ENG-1]
-response["decision"] := decision
-
-response["policy"] := {
-	"revision": data.interlock.revision,
-	"profile": data.interlock.profile,
-	"enforced": data.interlock.enforced,
+response := {
+	"decision": decision,
+	"policy": {
+		"revision": data.interlock.revision,
+		"profile": data.interlock.profile,
+		"enforced": data.interlock.enforced,
+	},
 }

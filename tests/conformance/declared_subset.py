@@ -43,6 +43,8 @@ IMPURE = {
 
 # What the two engines were seen to answer differently, although OPA's cases do not show it.
 DIFFERS = {
+    "json.marshal": "writes <, >, & and 1.0 in another way than OPA",
+    "json.marshal_with_options": "writes <, >, & and 1.0 in another way than OPA",
     "yaml.marshal": "writes lists with another indentation than OPA",
 }
 

@@ -102,8 +102,6 @@ EXPRESSIONS = (
     'hex.decode("617a")',
     'indexof_n("sad", "a")',
     'json.filter({"a": {"b": 1, "c": 2}}, ["a/b"])',
-    'json.marshal({"a": [1, "x", null]})',
-    'json.marshal_with_options([1, 2], {"prefix": "", "indent": " "})',
     'json.patch({"a": 1}, [{"op": "replace", "path": "a", "value": 2}])',
     'json.remove({"a": {"b": 1, "c": 2}}, ["a/b"])',
     'net.cidr_expand("192.168.0.0/30")',

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.checks import constructs, reach, rules
+from interlock_gateway.policy.checks import constructs, reach, rules, undefined
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import Program
-from interlock_gateway.policy.checks.syntax import RegoFile, parse
-from interlock_gateway.policy.embedded.linking import link
+from interlock_gateway.policy.checks.syntax import RegoFile, parse, unloadable
+from interlock_gateway.policy.embedded.linking import link, relocate
+from interlock_gateway.policy.embedded.wire import pack
+from interlock_gateway.policy.embedded.worker import build
 from interlock_gateway.policy.settings import PolicySourceError
 
 Check = Callable[[Program], Iterator[Problem]]
@@ -22,7 +24,11 @@ SAFETY_CHECKS: tuple[Check, ...] = (
     constructs.check_imports,
     constructs.check_replaced,
     constructs.check_memberships,
+    constructs.check_every,
+    constructs.check_negated_constants,
+    constructs.check_minus,
     constructs.check_call_forms,
+    undefined.check_undefined,
 )
 # These tell an author what is wrong or missing.
 AUTHOR_CHECKS: tuple[Check, ...] = (
@@ -50,12 +56,20 @@ def check_bundle(
     program = Program(files, tests, json.loads(bundle.data_json), input_schema)
     checks = SAFETY_CHECKS if safety_only else (*SAFETY_CHECKS, *AUTHOR_CHECKS)
     found = {problem for check in checks for problem in check(program)}
-    return tuple(sorted({*unreadable, *_unlinkable(bundle), *found}))
+    return tuple(sorted({*unreadable, *_unloadable(bundle, readable=not unreadable), *found}))
 
 
-def _unlinkable(bundle: PolicyBundle) -> Iterator[Problem]:
+def _unloadable(bundle: PolicyBundle, *, readable: bool) -> Iterator[Problem]:
+    """What keeps the engine from taking all modules together, as its workers would be given them."""
     try:
-        link(bundle.modules)
+        linked = link(bundle.modules)
     except PolicySourceError as error:
         file, _, line = error.place.rpartition(":")
         yield Problem(file, int(line), "cannot_be_joined", error.problem)
+        return
+    if not readable:
+        return
+    try:
+        build(pack([bundle.data_json, *(text for module in linked for text in (module.package, module.source))]))
+    except RuntimeError as error:
+        yield unloadable(linked[0].files[0], relocate(str(error), linked))

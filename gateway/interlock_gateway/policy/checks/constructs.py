@@ -12,7 +12,7 @@ from interlock_gateway.policy.checks.program import Program
 from interlock_gateway.policy.checks.syntax import RegoFile, literal, nodes, reference
 
 # The verbs of `sprintf` that both engines write alike, whatever the value.
-_FORMAT = re.compile(r"(?:[^%]|%[svd%])*")
+_FORMAT = re.compile(r"(?:[^%]|%[sv%])*")
 _WALK_ARGUMENTS = 2
 
 
@@ -28,17 +28,52 @@ def check_imports(program: Program) -> Iterator[Problem]:
 
 
 def check_replaced(program: Program) -> Iterator[Problem]:
-    """`with` puts values in the place of input or data, and never in the place of a function."""
+    """`with` is for tests: in a policy, the embedded engine forgets what else was replaced."""
     for file in program.files:
         for rule in file.rules:
             for modifiers in nodes(rule.node, "with_mods"):
-                for modifier in modifiers:
+                for modifier in modifiers[:1]:
                     target = reference(modifier["refr"])
-                    if target is not None and (
-                        target.base not in {"data", "input"} or target.literal in program.functions
-                    ):
-                        message = f"replaces {target}; `with` may only replace what is in input or data"
-                        yield Problem(file.path, target.line, "with_refused", message)
+                    line = target.line if target else rule.line
+                    yield Problem(file.path, line, "with_refused", f"replaces {target}; `with` is for tests alone")
+
+
+def check_every(program: Program) -> Iterator[Problem]:
+    """What `every` binds is not given a value by `=`, and is no index in what is negated.
+
+    The embedded engine takes such a variable for a new one: `=` always holds then, and `not` never does.
+    """
+    for file in program.files:
+        for rule in file.rules:
+            for every in nodes(rule.node, "Every"):
+                for node in nodes(every["query"], "AssignExpr"):
+                    if node["op"] == "Eq":
+                        message = "unifies within `every`; compare with `==`, or assign with `:=`"
+                        yield Problem(file.path, node["span"]["line"], "unification_refused", message)
+                bound = {_text(file, every[name]) for name in ("key", "value") if every[name]}
+                for node in nodes(every["query"], "NotExpr"):
+                    for variable in sorted(bound & set(_index_variables(node))):
+                        message = f"negates what is looked up by {variable}, which `every` binds; assign it first"
+                        yield Problem(file.path, node["span"]["line"], "negation_refused", message)
+
+
+def _index_variables(tree: Any) -> Iterator[str]:
+    """The variables in the brackets of references."""
+    for node in nodes(tree, "RefBrack"):
+        yield from (variable["value"] for variable in nodes(node["index"], "Var"))
+
+
+def _text(file: RegoFile, span: Any) -> str:
+    return file.source.encode()[span["start"] : span["end"]].decode()
+
+
+def check_negated_constants(program: Program) -> Iterator[Problem]:
+    """No constant is negated: OPA loses a body of `not true` alone, and the rule holds always."""
+    for file in program.files:
+        for rule in file.rules:
+            for negated in nodes(rule.node, "NotExpr"):
+                if literal(negated["expr"]) is not NotImplemented:
+                    yield Problem(file.path, negated["span"]["line"], "negation_refused", "negates a constant")
 
 
 def check_memberships(program: Program) -> Iterator[Problem]:
@@ -49,6 +84,14 @@ def check_memberships(program: Program) -> Iterator[Problem]:
                 if node["key"] is not None:
                     message = "asks for a key and a value with `in`; write `collection[key] == value`"
                     yield Problem(file.path, node["span"]["line"], "membership_refused", message)
+
+
+def check_minus(program: Program) -> Iterator[Problem]:
+    """A minus sign stands before numbers alone: before anything else the embedded engine ends in an error."""
+    for file in program.files:
+        for rule in file.rules:
+            for node in nodes(rule.node, "UnaryExpr"):
+                yield Problem(file.path, node["span"]["line"], "minus_refused", "negates a number; write `0 - x`")
 
 
 def check_call_forms(program: Program) -> Iterator[Problem]:
@@ -72,5 +115,5 @@ def _complaint(file: RegoFile, call: Any) -> str:
         if not isinstance(text, str):
             return "gives sprintf a format that is not written out, so that nobody knows its verbs"
         if not _FORMAT.fullmatch(text):
-            return "uses a verb of sprintf that the engines write differently; there are %s, %v, %d and %%"
+            return "uses a verb of sprintf that the engines write differently; there are %s, %v and %%"
     return ""

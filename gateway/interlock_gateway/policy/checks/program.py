@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from interlock_gateway.policy.checks.syntax import RegoFile, Rule, references
+from interlock_gateway.policy.checks.syntax import RegoFile, Rule, literal, references
 
 RULES = ("interlock", "rules")
 CUSTOM = ("interlock", "custom")
@@ -34,6 +34,13 @@ class Program:
         """The full names of all functions."""
         return frozenset(
             (*file.package, rule.name) for file in self.files for rule in file.rules if rule.kind == "function"
+        )
+
+    @cached_property
+    def always_defined(self) -> frozenset[tuple[str, ...]]:
+        """The full names of rules that have a value for every input: with a default, sets, and constants."""
+        return frozenset(
+            (*file.package, rule.name) for file in self.files for rule in file.rules if _is_always_defined(rule)
         )
 
     @cached_property
@@ -76,3 +83,12 @@ def _passes_on(rule: Rule) -> bool:
 def is_collected(file: RegoFile, rule: Rule) -> bool:
     """Whether what the rule finds becomes part of the decision without another rule's help."""
     return rule.name == FINDINGS and file.package in {RULES, CUSTOM}
+
+
+def _is_always_defined(rule: Rule) -> bool:
+    if rule.kind in {"default", "set"}:
+        return True
+    spec = rule.node.get("Spec", {})
+    assigned = spec.get("head", {}).get("Compr", {}).get("assign")
+    bare = all(not body["query"]["stmts"] for body in spec.get("bodies", []))
+    return bool(assigned) and bare and literal(assigned["value"]) is not NotImplemented

@@ -10,7 +10,10 @@ from interlock_gateway.policy.checks.program import CUSTOM, Program, is_collecte
 from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, nodes, reference
 
 SETTINGS = ("interlock", "settings")
-ENTRY_POINT = ("interlock", "decision")
+# What is asked of the policies: by the gateway of its own engine, and of an OPA server.
+ENTRY_POINTS = (("interlock", "decision"), ("interlock", "response"))
+# What a bundle for an OPA server has in its data, and a directory has not.
+BUNDLE_DATA = frozenset(("interlock", name) for name in ("revision", "profile", "enforced"))
 
 
 def check_builtins(program: Program) -> Iterator[Problem]:
@@ -46,7 +49,7 @@ def check_data(program: Program) -> Iterator[Problem]:
     for file in program.files:
         for found in file.references:
             known = found.literal
-            if found.base != "data" or not known or _exists(program, known):
+            if found.base != "data" or not known or known in BUNDLE_DATA or _exists(program, known):
                 continue
             kind = "setting_unknown" if known[:2] == SETTINGS else "reference_unknown"
             what = f"there is no setting {'.'.join(known[2:])}" if known[:2] == SETTINGS else f"there is no {found}"
@@ -59,7 +62,7 @@ def check_use(program: Program) -> Iterator[Problem]:
         reported: set[str] = set()
         for rule in file.rules:
             name = (*file.package, rule.name)
-            if is_collected(file, rule) or name == ENTRY_POINT or name in program.used or rule.name in reported:
+            if is_collected(file, rule) or name in ENTRY_POINTS or name in program.used or rule.name in reported:
                 continue
             reported.add(rule.name)
             yield Problem(file.path, rule.line, "rule_unused", f"nothing uses {rule.name}, so it has no effect")

@@ -11,7 +11,7 @@ import regorus
 
 from interlock_gateway.policy.checks.problems import Problem
 
-_ERROR = re.compile(r"--> .*?:(?P<line>\d+):\d+.*?\nerror: (?P<words>[^\n]*)", re.DOTALL)
+_ERROR = re.compile(r"--> (?P<file>.*?):(?P<line>\d+):\d+.*?\nerror: (?P<words>[^\n]*)", re.DOTALL)
 _NAMES = {"Var", "RefDot", "RefBrack"}
 
 
@@ -100,6 +100,14 @@ def parse(path: str, source: str) -> RegoFile | Problem:
         imports=dict(_imports(tree["imports"], source)),
         rules=tuple(_rule(node) for node in tree["rules"]),
     )
+
+
+def unloadable(file: str, words: str) -> Problem:
+    """What the engine says when it prepares files that it could read; `file` is where, if it names no place."""
+    match = _ERROR.search(words)
+    if match is None:
+        return Problem(file, 1, "load_error", words.strip().split("\n")[0])
+    return Problem(match["file"], max(int(match["line"]), 1), "load_error", f"does not load: {match['words'].strip()}")
 
 
 def nodes(tree: Any, kind: str) -> Iterator[Any]:

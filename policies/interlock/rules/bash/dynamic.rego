@@ -31,5 +31,7 @@ denied_hazard if {
 unknown_script if {
 	some command in script.commands
 	command.interprets.source in {"file", "unknown"}
-	not is_string(object.get(command.interprets, "script", null))
+	not script_is_read(command)
 }
+
+script_is_read(command) if is_string(command.interprets.script)

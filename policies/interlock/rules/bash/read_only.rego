@@ -52,7 +52,8 @@ plain(path) if {
 
 plain(path) if {
 	path.inside == true
-	not hidden(path.given)
+	given := path.given
+	not hidden(given)
 }
 
 hidden(given) if {
