@@ -97,7 +97,8 @@ class ShadowEvaluator:
         self._waiting: deque[_Asked] = deque()
         self._waiting_bytes = 0
         self._working: asyncio.Task[None] | None = None
-        self._allowance, self._allowed_at = 0.0, clock.monotonic()
+        self._most_at_once = max(1.0, config.max_per_s * BURST_S)
+        self._allowance, self._allowed_at = self._most_at_once, clock.monotonic()
         self._paused_until, self._pause_s = 0.0, 0.0
 
     async def start(self) -> None:
@@ -131,9 +132,8 @@ class ShadowEvaluator:
     def _why_not(self, size: int) -> str:
         """Why a call is skipped; empty when it is not."""
         now = self._clock.monotonic()
-        rate = self._config.max_per_s
-        most = max(1.0, rate * BURST_S)
-        self._allowance = min(most, self._allowance + (now - self._allowed_at) * rate)
+        earned = (now - self._allowed_at) * self._config.max_per_s
+        self._allowance = min(self._most_at_once, self._allowance + earned)
         self._allowed_at = now
         if size > MAX_DOCUMENT_BYTES:
             return "too_large"
