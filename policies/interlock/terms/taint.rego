@@ -28,9 +28,13 @@ fetches_only if {
 	fetch := input.call.facts.webfetch
 	fetch.sends == false
 	every url in fetch.urls {
-		url.query_chars <= data.interlock.settings.taint.most_query_chars
+		tells_little(url)
 	}
 }
+
+tells_little(url) if url.query_chars <= data.interlock.settings.taint.most_query_chars
+
+tells_little(url) if data.interlock.rules.webfetch.known(url)
 
 # Nothing is dispatched yet: what can be previewed is asked about at apply, with the preview at hand.
 taint_unconcerned if undoing

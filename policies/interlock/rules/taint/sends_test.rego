@@ -50,6 +50,8 @@ test_taint_sends_is_asked_at_apply_and_never_of_an_undo if {
 
 test_taint_sends_tells_reading_from_sending_in_what_is_fetched if {
 	silent("taint/sends") with input as marked(web_call({"query_chars": 30}, {}), ["untrusted"])
+	listed := web_call({"query_chars": 201, "host": "docs.python.org", "domains": ["docs.python.org"]}, {})
+	silent("taint/sends") with input as marked(listed, ["untrusted"])
 	every call in [web_call({"query_chars": 201}, {}), web_call({}, {"sends": true})] {
 		verdicts("taint/sends") == {"checkpoint"} with input as marked(call, ["untrusted"])
 	}
