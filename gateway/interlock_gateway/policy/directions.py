@@ -1,28 +1,14 @@
-"""Which way a change of a setting makes decisions stricter (POL-2). Each concern's `directions.yaml` says it.
-
-| written | a change is stricter when |
-|---|---|
-| `more`, `{more: INNER}` | nothing is taken off the list or mapping, and what stays is at least as strict by `INNER` |
-| `fewer`, `{fewer: INNER, keep: [...]}` | nothing is put on it, what stays is no looser; `keep` says what stays |
-| `greater`, `less` | the number is not less, or not greater |
-| `true`, `false` | it is changed to that; as `INNER`: an entry with the other value counts as not being there |
-| `{words: [...]}` | the word comes later in the list, which begins with the weakest |
-| `{any_of: {name: INNER}}` | of conditions of which one is enough none is taken away; none at all means always |
-| `{all_of: {name: INNER}}` | of conditions which must all hold none is taken away |
-| `{free: REASON}` | always: it neither loosens nor tightens |
-| `{fixed: REASON, fields: {name: INNER}}` | never: no overlay changes it; of new ones the `fields` are looked at |
-"""
+"""Which way a change of a setting makes decisions stricter, and whether a change does (POL-2)."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import chain
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
-from interlock_gateway.policy.settings import PolicySourceError, read_yaml
+from interlock_gateway.policy.settings import PolicySourceError
 
-FILE = "directions.yaml"
 INSTEAD = (
     "an overlay may only make settings stricter. What is to be let through all the same is named under `exemptions:`, "
     "such as {id: a-name, rule: CONCERN/RULE, scope: {tools: [TOOL]}, reason: WHY, owner: WHO, "
@@ -68,7 +54,7 @@ class Fixed(Direction):
     def odd(self, value: JsonValue, /) -> str | None:
         """What has an odd field."""
         if not isinstance(value, dict):
-            return f"{_shown(value)} is not a mapping" if self.fields else None
+            return f"{shown(value)} is not a mapping" if self.fields else None
         there = (name for name in self.fields if name in value)
         return next((f"{name}: {words}" for name in there if (words := self.fields[name].odd(value[name]))), None)
 
@@ -85,14 +71,14 @@ class Numbers(Direction):
 
     def odd(self, value: JsonValue, /) -> str | None:
         """Anything else, and what is not finite."""
-        return None if _number(value) is not None else f"{_shown(value)} is not a number"
+        return None if _number(value) is not None else f"{shown(value)} is not a number"
 
     def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
         """A number on the other side."""
         was, now = _number(before), _number(after)
         if was is not None and now is not None and (now >= was if self.greater else now <= was):
             return None
-        return f"changes {_shown(before)} to {_shown(after)}"
+        return f"changes {shown(before)} to {shown(after)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +89,11 @@ class Truth(Direction):
 
     def odd(self, value: JsonValue, /) -> str | None:
         """Anything else."""
-        return None if isinstance(value, bool) else f"{_shown(value)} is neither true nor false"
+        return None if isinstance(value, bool) else f"{shown(value)} is neither true nor false"
 
     def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
         """The other value where this one was."""
-        return None if after in (before, self.stricter) else f"changes {_shown(before)} to {_shown(after)}"
+        return None if after in (before, self.stricter) else f"changes {shown(before)} to {shown(after)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +104,13 @@ class Words(Direction):
 
     def odd(self, value: JsonValue, /) -> str | None:
         """Any other word."""
-        return None if value in self.order else f"{_shown(value)} is none of {', '.join(self.order)}"
+        return None if value in self.order else f"{shown(value)} is none of {', '.join(self.order)}"
 
     def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
         """An earlier word."""
         if before in self.order and self.order.index(str(before)) <= self.order.index(str(after)):
             return None
-        return f"changes {_shown(before)} to {_shown(after)}"
+        return f"changes {shown(before)} to {shown(after)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +126,7 @@ class Entries(Direction):
         if self.inner is None and isinstance(value, list) and all(isinstance(item, str) for item in value):
             return None
         if not isinstance(value, dict):
-            return f"{_shown(value)} is not a {'list of words' if self.inner is None else 'mapping'}"
+            return f"{shown(value)} is not a {'list of words' if self.inner is None else 'mapping'}"
         odd = (f"{name}: {words}" for name, item in value.items() if self.inner and (words := self.inner.odd(item)))
         return next(odd, None)
 
@@ -172,48 +158,50 @@ class Entries(Direction):
 
 @dataclass(frozen=True, slots=True)
 class Conditions(Direction):
-    """Conditions by name: `any_of` them is enough, and none at all means always; or all that are given must hold."""
+    """Conditions by name: `any_of` them is enough, and none at all means always; or all that are given must hold.
+
+    With `widened_by` the others hold more often; none of these means that they do not.
+    """
 
     fields: Mapping[str, Direction]
     any_of: bool
+    widened_by: Mapping[str, Direction] = field(default_factory=dict)
 
     def odd(self, value: JsonValue, /) -> str | None:
         """What is no mapping, other conditions, and odd ones."""
-        if not isinstance(value, dict) or value.keys() - self.fields.keys():
-            return f"{_shown(value)} is not made of {', '.join(self.fields)}"
-        odd = (f"{name}: {words}" for name, item in value.items() if (words := self.fields[name].odd(item)))
+        known = {**self.fields, **self.widened_by}
+        if not isinstance(value, dict) or value.keys() - known.keys():
+            return f"{shown(value)} is not made of {', '.join(known)}"
+        odd = (f"{name}: {words}" for name, item in value.items() if (words := known[name].odd(item)))
         return next(odd, None)
 
     def looser(self, before: JsonValue, after: JsonValue, /) -> str | None:
-        """A condition less, or a looser one; with `any_of` also one where there was none."""
+        """A condition less, or a looser one; with `any_of` also one where there was none; and one more that widens."""
         had = before if isinstance(before, dict) else {}
         has = after if isinstance(after, dict) else {}
         if self.any_of and not has:
             return None
         if self.any_of and not had:
             return "held always, and would on conditions only"
-        return next(self._weakened(had, has), None)
+        return next(chain(self._weakened(had, has), self._widened(had, has)), None)
 
     def _weakened(self, had: Mapping[str, JsonValue], has: Mapping[str, JsonValue]) -> Iterator[str]:
-        for name, value in had.items():
+        for name in (name for name in had if name in self.fields):
             if name not in has:
                 yield f"takes {name} away"
-            elif words := self.fields[name].looser(value, has[name]):
+            elif words := self.fields[name].looser(had[name], has[name]):
+                yield f"{name}: {words}"
+
+    def _widened(self, had: Mapping[str, JsonValue], has: Mapping[str, JsonValue]) -> Iterator[str]:
+        for name in (name for name in has if name in self.widened_by):
+            if name not in had:
+                yield f"adds {name}"
+            elif words := self.widened_by[name].looser(had[name], has[name]):
                 yield f"{name}: {words}"
 
 
 Directions = Mapping[str, Mapping[str, Direction]]
 """By concern and name."""
-
-
-def read_directions(root: Path) -> Directions:
-    """The directions of the settings under `root`. Raises `PolicySourceError` for one that cannot be read."""
-    found: dict[str, Mapping[str, Direction]] = {}
-    for path in sorted((root / "settings").glob(f"*/{FILE}")):
-        place = path.relative_to(root).as_posix()
-        written = read_yaml(path, place)
-        found[path.parent.name] = {name: _direction(value, f"{place}, {name}") for name, value in written.items()}
-    return found
 
 
 def refuse_looser(before: JsonObject, after: JsonObject, directions: Directions, place: str) -> None:
@@ -239,60 +227,12 @@ def _problem(direction: Direction | None, before: JsonValue, after: JsonValue) -
     return looser if looser is None or isinstance(direction, Fixed) else f"{looser}; {INSTEAD}"
 
 
-def _direction(written: JsonValue, place: str) -> Direction:
-    if isinstance(written, bool):
-        return Truth(written)
-    if isinstance(written, str) and written in _PLAIN:
-        return _PLAIN[written]
-    if isinstance(written, dict) and (made := _composed(written, place)) is not None:
-        return made
-    raise PolicySourceError(place, f"{_shown(written)} is no direction")
-
-
-_PLAIN: Mapping[str, Direction] = {
-    "more": Entries(more=True),
-    "fewer": Entries(more=False),
-    "greater": Numbers(greater=True),
-    "less": Numbers(greater=False),
-    "true": Truth(stricter=True),
-    "false": Truth(stricter=False),
-}
-
-
-def _composed(written: JsonObject, place: str) -> Direction | None:
-    """The direction that a mapping with one kind, and what else that kind takes, stands for."""
-    kind = next(iter(written), "")
-    inner, besides = written.get(kind), set(written) - {kind}
-    if kind in {"more", "fewer"} and besides <= {"keep"}:
-        return Entries(kind == "more", _direction(inner, place), _words(written.get("keep", []), place))
-    if kind == "fixed" and besides <= {"fields"} and isinstance(inner, str) and inner.strip():
-        return Fixed(inner, _fields(written.get("fields", {}), place))
-    if besides:
-        return None
-    if kind in {"any_of", "all_of"}:
-        return Conditions(_fields(inner, place), any_of=kind == "any_of")
-    if kind == "words":
-        return Words(_words(inner, place))
-    return Free(inner) if kind == "free" and isinstance(inner, str) and inner.strip() else None
-
-
-def _fields(written: JsonValue, place: str) -> Mapping[str, Direction]:
-    if not isinstance(written, dict):
-        raise PolicySourceError(place, f"{_shown(written)} is not a mapping of directions")
-    return {name: _direction(value, place) for name, value in written.items()}
-
-
-def _words(value: JsonValue, place: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise PolicySourceError(place, f"{_shown(value)} is not a list of words")
-    return tuple(map(str, value))
-
-
 def _number(value: JsonValue) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else None
 
 
-def _shown(value: JsonValue) -> str:
+def shown(value: JsonValue) -> str:
+    """A value as it would be written in YAML, more or less."""
     return "nothing" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

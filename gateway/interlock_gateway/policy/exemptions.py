@@ -34,6 +34,8 @@ EXPIRES_SOON_S = 30 * 86_400
 EVERYTHING = "everything"
 ANY = "any"
 """Where an exemption is filed that no list in its scope narrows down."""
+MOST_ALIKE = 100
+"""How many exemptions of a rule a decision may have to look at one after the other."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _EVERY_RULE = "/*"
 
@@ -177,18 +179,19 @@ def indexed(
 ) -> JsonObject:
     """The exemptions, each with its place, as the data that decisions read; `rules` are the names of all rules.
 
-    Raises `PolicySourceError` for two of one id, a rule that there is not, or one that is in `never`.
+    Raises `PolicySourceError` for two of one id, a rule that there is not, one that is in `never`, or too many that a
+    decision could not tell apart without trying each.
     """
     entries: JsonObject = {}
-    of_rule: dict[str, list[Exemption]] = {}
+    of_rule: dict[str, list[tuple[Exemption, str]]] = {}
     known = sorted(rules)
     for exemption, place in exemptions:
         if exemption.id in entries:
             raise PolicySourceError(place, f"exemption {exemption.id}: there is another one of this id")
         entries[exemption.id] = _entry(exemption)
         for rule in _rules(exemption, known, never, place):
-            of_rule.setdefault(rule, []).append(exemption)
-    by_rule: JsonObject = {rule: _shelved(found) for rule, found in of_rule.items()}
+            of_rule.setdefault(rule, []).append((exemption, place))
+    by_rule: JsonObject = {rule: _shelved(rule, found) for rule, found in of_rule.items()}
     return {"never": dict(never), "entries": entries, "by_rule": by_rule}
 
 
@@ -269,18 +272,22 @@ def _rules(exemption: Exemption, known: Sequence[str], never: Mapping[str, JsonV
     return meant
 
 
-def _shelved(exemptions: Sequence[Exemption]) -> JsonObject:
+def _shelved(rule: str, exemptions: Sequence[tuple[Exemption, str]]) -> JsonObject:
     """The ids of one rule's exemptions where the calls that each may cover find it.
 
     Each is filed under every value of one of its matchers: that whose values the fewest others have too.
     """
-    keys = [_keys_by_matcher(exemption) for exemption in exemptions]
+    keys = [_keys_by_matcher(exemption) for exemption, _ in exemptions]
     having = Counter((matcher, key) for found in keys for matcher, values in found.items() for key in values)
     shelves: dict[str, dict[str, Any]] = {}
-    for exemption, found in zip(exemptions, keys, strict=True):
+    for (exemption, place), found in zip(exemptions, keys, strict=True):
         matcher = min(found, key=lambda name, found=found: max(having[name, key] for key in found[name]))  # type: ignore[misc]
         for key in found[matcher]:
-            shelves.setdefault(matcher, {}).setdefault(key, []).append(exemption.id)
+            alike = shelves.setdefault(matcher, {}).setdefault(key, [])
+            alike.append(exemption.id)
+            if len(alike) > MOST_ALIKE:
+                what = f"of the same {matcher}, {key}" if key else "of any call"
+                raise PolicySourceError(place, f"exemption {exemption.id}: more than {MOST_ALIKE} of {rule} are {what}")
     return {**shelves}
 
 

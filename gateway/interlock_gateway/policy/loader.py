@@ -9,7 +9,8 @@ from pathlib import Path
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.policy.bundle import TEST_SUFFIX, PolicyBundle, make_bundle
-from interlock_gateway.policy.directions import read_directions, refuse_looser
+from interlock_gateway.policy.direction_files import read_directions
+from interlock_gateway.policy.directions import refuse_looser
 from interlock_gateway.policy.exemptions import Exemption, indexed, read_exemptions
 from interlock_gateway.policy.inspection import refuse_unsafe
 from interlock_gateway.policy.settings import PolicySourceError, override, read_yaml

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interlock_gateway.policy.directions import Direction, read_directions, refuse_looser
+from interlock_gateway.policy.direction_files import read_directions
+from interlock_gateway.policy.directions import Direction, refuse_looser
 from interlock_gateway.policy.loader import read_bundle, read_settings, shipped_policies
 from interlock_gateway.policy.settings import PolicySourceError
 
@@ -37,9 +38,10 @@ def test_what_ships_can_be_compared(profile: str) -> None:
             assert directions[concern][name].looser(value, value) is None, f"{concern}.{name}"
 
 
-def test_the_lines_that_hold_beside_others_are_kept() -> None:
-    listed = read_settings("standard")["bash"]["read_only"]
-    kept: Any = read_directions(shipped_policies())["bash"]["read_only"]
+@pytest.mark.parametrize("setting", ["read_only", "routine"])
+def test_the_lines_that_hold_beside_others_are_kept(setting: str) -> None:
+    listed: Any = read_settings("standard")["bash"][setting]
+    kept: Any = read_directions(shipped_policies())["bash"][setting]
     assert set(kept.keep) == {name for name in listed if name.endswith(" *")}
     # A program's own line comes before those of its subcommands: to take it away would bring these to bear.
     assert [name for name in listed if " " in name and name.split(" ")[0] in listed] == []
@@ -102,6 +104,13 @@ def test_the_lines_that_hold_beside_others_are_kept() -> None:
                 {"cat": {}},
             ],
         ),
+        (
+            "{all_of: {only: fewer}, widened_by: {free_with: fewer}}",
+            {"free_with": ["-a", "-b"]},
+            [{"free_with": ["-a"]}, {}, {"only": [], "free_with": []}],
+            [{"free_with": ["-a", "-b", "-c"]}],
+        ),
+        ("{all_of: {only: fewer}, widened_by: {free_with: fewer}}", {}, [{"only": []}], [{"free_with": ["-a"]}]),
         ("{free: it is all the same}", "a", ["b", 1, {}], []),
         ("{fixed: nobody can tell}", "a", [], ["b", 1, {}]),
         (
