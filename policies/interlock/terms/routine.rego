@@ -37,6 +37,7 @@ routine_command(command) if {
 	data.interlock.settings.bash.routine_languages[command.interprets.language] == true
 	harmless(command)
 	not given_any(command, data.interlock.settings.bash.routine_language_except)
+	not grave(command)
 }
 
 # A small script in the command itself, of a kind that can neither run nor write anything but what it is given.
@@ -86,6 +87,7 @@ working_as(command, condition) if {
 	every operand in command.operands {
 		not contains_any(operand, object.get(condition, "never", []))
 	}
+	not grave_task(command, condition)
 }
 
 given_one(_, condition) if not condition.given
@@ -120,7 +122,25 @@ followed_at(command, index, _, words) if one_of(command.operands[index + 1], wor
 contains_any(operand, parts) if {
 	is_string(operand)
 	some part in parts
-	contains(operand, part)
+	contains(lower(operand), part)
+}
+
+grave_task(command, condition) if {
+	condition.tasks
+	grave(command)
+}
+
+# Whatever the project means by it, a word for publishing, deploying or destroying is among its operands and options.
+grave(command) if {
+	some given in array.concat(command.operands, command.flags)
+	some word in regex.split(`[^a-z]+`, lower(given))
+	data.interlock.settings.bash.grave_words[word] == true
+}
+
+# What strangers wrote may be in what it shows.
+brings_in if {
+	some [name, _] in known
+	data.interlock.settings.bash.brings_in[name] == true
 }
 
 # It names no secret and no place in the net, and if it writes, no file that others act on.
@@ -155,6 +175,7 @@ writing_files(command) if command.subcommand == "mv"
 # Directories that builds make again: `rm -rf dist`.
 disposing(command) if {
 	data.interlock.settings.bash.routine_verdict == "allow"
+	script.directory.inside == true
 	command.argv[0] == "rm"
 	not command.implied
 	count(command.operands) > 0

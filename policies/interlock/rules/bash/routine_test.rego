@@ -52,6 +52,11 @@ test_bash_routine_is_silent_for_what_does_more if {
 		one(["gh", "-R", "view", "pr", "merge"], {"subcommand": "pr"}),
 		one(["kubectl", "get", "secrets"], {"subcommand": "get"}),
 		one(["make", "CC=sh"], {}),
+		one(["make", "deploy"], {}),
+		one(["npm", "run", "db:reset"], {"subcommand": "run"}),
+		one(["cargo", "run", "--", "--prod"], {"subcommand": "run"}),
+		running_file("python", "scripts/deploy.py"),
+		one(["kubectl", "get", "Secrets"], {"subcommand": "get"}),
 		one(["alembic", "upgrade"], {}),
 		running({"commands": [command(["npx", "cowsay"]), command(["cowsay"])]}),
 		one(["mv", "x", ".git/hooks/post-merge"], {}),
@@ -103,6 +108,9 @@ test_bash_routine_removes_only_what_builds_make_again if {
 	silent("bash/routine") with input as implied
 	verdicts("bash/destructive") == {"deny"} with input as implied
 	verdicts("bash/destructive") == {"deny"} with input as one(["rm", "-r"], {})
+	elsewhere := {"directory": {"changed": true, "location": "outside", "normalised": "/", "inside": false}}
+	removing := running(object.union({"commands": [command(["rm", "-r", "dist"])]}, elsewhere))
+	verdicts("bash/destructive") == {"deny"} with input as removing
 }
 
 test_bash_routine_does_as_the_settings_say if {
@@ -129,6 +137,13 @@ test_bash_routine_is_silent_without_the_fields_it_reads if {
 }
 
 routine_in(name, facts) := running(object.union({"commands": [command([name])]}, facts))
+
+test_bash_routine_marks_the_session_when_it_shows_what_strangers_wrote if {
+	showing_others := object.union(one(["gh", "pr", "view"], {"subcommand": "pr"}), {"tool": {"open_world": true}})
+	verdicts("bash/routine") == {"allow"} with input as showing_others
+	obligations("taint/marks") == {{"taint": ["untrusted"]}} with input as showing_others
+	silent("taint/marks") with input as object.union(one(["make"], {}), {"tool": {"open_world": true}})
+}
 
 running_file(language, file) := one([language, file], {"interprets": {
 	"language": language,

@@ -62,4 +62,7 @@ labels_known if {
 
 closed_world if input.tool.open_world == false
 
-closed_world if class_reads
+closed_world if {
+	class_reads
+	not data.interlock.rules.bash.brings_in
+}
