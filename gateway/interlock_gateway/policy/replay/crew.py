@@ -18,13 +18,14 @@ from typing import Any
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.embedded.process import ALLOCATOR
 from interlock_gateway.policy.replay.comparing import change, denied_for, said
 from interlock_gateway.policy.replay.lines import parsed
 from interlock_gateway.policy.replay.tally import Tally, read_tally
 
 _LENGTH = 4
 # What a process that neither answers nor uses the processor is waited for; the kernel ends one that only uses it.
-SILENT_S = 60.0
+SILENT_S = 30.0
 # With so many, the candidate is not worth going on with.
 MOST_DEATHS = 200
 
@@ -156,7 +157,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            env={},
+            env=ALLOCATOR,
             start_new_session=True,
         )
         try:
