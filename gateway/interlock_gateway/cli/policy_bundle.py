@@ -42,7 +42,7 @@ Scope = Annotated[str, typer.Option(help="What the signature is good for, such a
 )
 def build(
     overlays: Annotated[
-        list[Path] | None, typer.Argument(metavar="[DIRECTORY]...", help="Overlays, in place of the configured ones.")
+        list[Path] | None, typer.Argument(metavar="DIRECTORY", help="Overlays, in place of the configured ones.")
     ] = None,
     *,
     out: Annotated[Path, typer.Option(help="The file to write.")],
@@ -51,8 +51,8 @@ def build(
     ] = False,
     profile: Annotated[str, typer.Option(help="The profile, in place of the configured one.")] = "",
     sequence: Annotated[
-        int, typer.Option(min=0, help="Where it stands among the bundles of its source; the time, unless said.")
-    ] = -1,
+        int | None, typer.Option(min=0, help="Where it stands among the bundles of its source; the time, unless said.")
+    ] = None,
     config: ConfigFile = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
@@ -66,7 +66,7 @@ def build(
     settings = load_config(config, os.environ)
     chosen = tuple(overlays) if overlays else settings.policy.overlays
     named = profile or settings.policy.profile
-    place = sequence if sequence >= 0 else _now()
+    place = _now() if sequence is None else sequence
     bundle = load_bundle(profile=named, overlays=chosen)
     if alone and len(chosen) != 1:
         raise CommandError("--alone packs one overlay: name its directory", ExitCode.USAGE)
