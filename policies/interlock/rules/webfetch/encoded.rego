@@ -26,7 +26,10 @@ encoded contains host_of(url) if {
 
 plainly_worded(url) if {
 	is_string(url.given)
-	not regex.match(longer_word, url.given)
+	pattern := longer_word
+	not holds_word(pattern, url.given)
 }
 
-longer_word := sprintf("[A-Za-z0-9_]{%d}", [data.interlock.settings.webfetch.longest_word + 1])
+holds_word(pattern, text) if regex.match(pattern, text)
+
+longer_word := sprintf("[A-Za-z0-9_]{%v}", [data.interlock.settings.webfetch.longest_word + 1])
