@@ -7,9 +7,7 @@ into the data so that a decision looks up those that may concern it and no other
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -28,9 +26,6 @@ from interlock_gateway.policy.settings import PolicySourceError
 
 LONGEST_S = 366 * 86_400
 """An exemption ends at most this long after it is loaded."""
-EXPIRES_SOON_S = 30 * 86_400
-"""How long before its end an exemption is warned about."""
-
 EVERYTHING = "everything"
 ANY = "any"
 """Where an exemption is filed that no list in its scope narrows down."""
@@ -121,32 +116,6 @@ class Exemption(_Part):
         return self
 
 
-class Standing(StrEnum):
-    """How an exemption stands at a time."""
-
-    IN_FORCE = "in_force"
-    EXPIRING = "expiring"
-    EXPIRED = "expired"
-
-
-@dataclass(frozen=True, slots=True)
-class StandingExemption:
-    """An exemption of a loaded policy, with its scope as it was written.
-
-    `expires` is RFC 3339 in UTC, `expires_at` the same in Unix seconds.
-    """
-
-    id: str
-    rule: str
-    scope: JsonValue
-    reason: str
-    owner: str
-    becomes: str
-    expires: str
-    expires_at: float
-    standing: Standing
-
-
 def ends_at(expires: str) -> float:
     """The Unix time that an `expires` says. Raises `ValueError`."""
     if not _TIME.fullmatch(expires):
@@ -195,32 +164,6 @@ def indexed(
     return {"never": dict(never), "entries": entries, "by_rule": by_rule}
 
 
-def standing_exemptions(data: Mapping[str, Any], now: float) -> tuple[StandingExemption, ...]:
-    """Those of a loaded policy's data document, by when they end; expired ones too."""
-    entries = data.get("interlock", {}).get("exemptions", {}).get("entries", {})
-    found = (
-        StandingExemption(
-            id=name,
-            rule=entry["rule"],
-            scope=_as_written(entry["scope"]),
-            reason=entry["reason"],
-            owner=entry["owner"],
-            becomes=entry["becomes"],
-            expires=entry["expires"],
-            expires_at=entry["expires_unix_s"],
-            standing=_standing(entry["expires_unix_s"], now),
-        )
-        for name, entry in entries.items()
-    )
-    return tuple(sorted(found, key=lambda one: (one.expires_at, one.id)))
-
-
-def _standing(expires_at: float, now: float) -> Standing:
-    if now >= expires_at:
-        return Standing.EXPIRED
-    return Standing.EXPIRING if now >= expires_at - EXPIRES_SOON_S else Standing.IN_FORCE
-
-
 def _entry(exemption: Exemption) -> JsonObject:
     at = ends_at(exemption.expires)
     return {
@@ -244,18 +187,6 @@ def _keys(value: Any) -> JsonValue:
     if isinstance(value, dict):
         return {name: _keys(inner) for name, inner in value.items()}
     return dict.fromkeys(value, True)
-
-
-def _as_written(scope: Mapping[str, Any]) -> JsonValue:
-    if scope == {EVERYTHING: True}:
-        return EVERYTHING
-    return {name: _words(value) for name, value in scope.items()}
-
-
-def _words(value: Mapping[str, Any]) -> JsonValue:
-    if all(item is True for item in value.values()):
-        return [*sorted(value)]
-    return {name: _words(inner) for name, inner in value.items()}
 
 
 def _rules(exemption: Exemption, known: Sequence[str], never: Mapping[str, JsonValue], place: str) -> list[str]:

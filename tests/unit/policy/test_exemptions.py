@@ -9,9 +9,9 @@ import pytest
 import yaml
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.cases import load_cases
-from interlock_gateway.policy.exemptions import Standing, standing_exemptions
 from interlock_gateway.policy.loader import read_bundle
 from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.policy.standing import Standing, standing_exemptions, warnings
 from interlock_gateway.policy.trial import evaluate_once
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
@@ -211,7 +211,7 @@ def test_which_are_in_force_expire_soon_or_have_ended_can_be_told(tmp_path: Path
         {**GOOD, "id": "now", "expires": "2026-06-01T02:00:00+02:00", "scope": {"session_labels": {"env": ["dev"]}}},
     ]
     bundle = read_bundle(overlays=[overlay(tmp_path, *entries)], now=NOW)
-    standing = standing_exemptions(json.loads(bundle.data_json), NOW)
+    standing = standing_exemptions(bundle, NOW)
     assert [(one.id, one.standing) for one in standing] == [
         ("now", Standing.EXPIRED),
         ("soon", Standing.EXPIRING),
@@ -223,7 +223,17 @@ def test_which_are_in_force_expire_soon_or_have_ended_can_be_told(tmp_path: Path
         {"commands": ["kubectl delete"], "tools": ["bash"]},
     ]
     assert standing[0].expires == "2026-06-01T00:00:00Z"
-    assert standing_exemptions(json.loads(read_bundle().data_json), NOW) == ()
+    assert [(one.code, one.message) for one in warnings(standing, NOW)] == [
+        (
+            "exemption_expired",
+            "exemption now (platform) of bash/destructive ended at 2026-06-01T00:00:00Z and has no effect; take it out",
+        ),
+        (
+            "exemption_expiring",
+            "exemption soon (platform) of bash/destructive ends at 2026-07-01T00:00:00Z, in 30 days",
+        ),
+    ]
+    assert standing_exemptions(read_bundle(), NOW) == ()
 
 
 @pytest.mark.req("POL-2")
