@@ -18,7 +18,7 @@ routine if {
 		write.location == "stream"
 	}
 	every assignment in script.assignments {
-		data.interlock.settings.bash.routine_variables[assignment.name] == true
+		plainly_set(assignment)
 	}
 }
 
@@ -35,16 +35,30 @@ routine_command(command) if {
 	is_string(command.interprets.script)
 	command.argv[0] == command.name
 	data.interlock.settings.bash.routine_languages[command.interprets.language] == true
+	script_first(command)
 	harmless(command)
-	not given_any(command, data.interlock.settings.bash.routine_language_except)
 	not grave(command)
+}
+
+# Before the file there is at most one option of those that load no other code.
+script_first(command) if command.argv[1] == command.interprets.script
+
+script_first(command) if {
+	command.argv[1] in data.interlock.settings.bash.routine_language_options
+	command.argv[2] == command.interprets.script
+}
+
+plainly_set(assignment) if {
+	data.interlock.settings.bash.routine_variables[assignment.name] == true
+	is_string(assignment.value)
+	not regex.match(`^[/~]|\.\.|:/`, assignment.value)
 }
 
 # A small script in the command itself, of a kind that can neither run nor write anything but what it is given.
 routine_command(command) if {
 	command.interprets.source == "argument"
 	some pattern in data.interlock.settings.bash.routine_scripts[command.interprets.language]
-	regex.match(pattern, command.operands[0])
+	regex.match(pattern, command.interprets.code)
 	working(command)
 }
 

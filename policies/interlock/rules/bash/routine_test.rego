@@ -21,6 +21,8 @@ test_bash_routine_allows_what_is_listed if {
 		running({"commands": [command(["npx", "tsc"]), command(["tsc"])]}),
 		running({"commands": [command(["pytest"]), command(["tail", "-5"])]}),
 		running_file("python", "scripts/report.py"),
+		one(["python", "-u", "x.py", "--in", "x.csv"], {"interprets": {"language": "python", "source": "file", "script": "x.py"}}),
+		routine_in("pytest", {"assignments": [{"name": "PYTHONPATH", "value": "src"}]}),
 		script_of("sed", ["sed", "-n", "1,20p", "x.py"]),
 		script_of("awk", ["awk", "{print $1}", "x.csv"]),
 		one(["rm", "-r", "dist", "node_modules/.cache"], {}),
@@ -85,6 +87,9 @@ test_bash_routine_is_silent_for_what_is_not_literal if {
 	unusual := [
 		{"dynamic": true},
 		{"assignments": [{"name": "LD_PRELOAD", "value": "x"}]},
+		{"assignments": [{"name": "PYTHONPATH", "value": "/tmp/x"}]},
+		{"assignments": [{"name": "PYTHONPATH", "value": "src:../x"}]},
+		{"assignments": [{"name": "CI", "value": null}]},
 		{"functions": ["pytest"]},
 		{"aliases": ["pytest"]},
 		{"paths": [bash_path("/etc/passwd", false)]},
@@ -155,4 +160,5 @@ script_of(language, argv) := one(argv, {"interprets": {
 	"language": language,
 	"source": "argument",
 	"script": null,
+	"code": [word | some word in array.slice(argv, 1, count(argv)); not startswith(word, "-")][0],
 }})
