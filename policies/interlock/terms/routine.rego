@@ -12,7 +12,7 @@ routine if {
 	}
 	every path in script.paths {
 		plain(path)
-		path.location == "inside"
+		well_placed(path)
 	}
 	every write in script.writes {
 		write.location == "stream"
@@ -20,6 +20,14 @@ routine if {
 	every assignment in script.assignments {
 		plainly_set(assignment)
 	}
+}
+
+# No device stands in the place of a file that is written.
+well_placed(path) if path.location == "inside"
+
+well_placed(path) if {
+	path.location == "stream"
+	path.role == "redirection"
 }
 
 routine_command(command) if reading(command)
@@ -180,6 +188,13 @@ writes_guarded(command) if {
 	data.interlock.rules.file.guarded(segment)
 }
 
+# What is put there can be removed with all that is in it.
+writes_guarded(command) if {
+	command.name == "mv"
+	some operand in command.operands
+	disposable(operand)
+}
+
 writing_files(command) if data.interlock.settings.bash.writers[command.name]
 
 writing_files(command) if command.interprets.source == "argument"
@@ -201,7 +216,7 @@ disposing(command) if {
 disposable(operand) if {
 	is_string(operand)
 	not startswith(operand, "/")
-	segments := split(operand, "/")
+	segments := split(trim_prefix(operand, "./"), "/")
 	not ".." in segments
 	data.interlock.settings.bash.disposable[segments[0]] == true
 	not contains_any(operand, ["*", "?", "[", "{", "~"])

@@ -25,7 +25,8 @@ test_bash_routine_allows_what_is_listed if {
 		routine_in("pytest", {"assignments": [{"name": "PYTHONPATH", "value": "src"}]}),
 		script_of("sed", ["sed", "-n", "1,20p", "x.py"]),
 		script_of("awk", ["awk", "{print $1}", "x.csv"]),
-		one(["rm", "-r", "dist", "node_modules/.cache"], {}),
+		one(["rm", "-r", "dist", "./node_modules/.cache"], {}),
+		routine_in("pytest", {"paths": [object.union(bash_path("/dev/null", true), {"location": "stream", "role": "redirection"})]}),
 	]
 	every call in cases {
 		verdicts("bash/routine") == {"allow"} with input as call
@@ -64,6 +65,7 @@ test_bash_routine_is_silent_for_what_does_more if {
 		one(["mv", "x", ".git/hooks/post-merge"], {}),
 		one(["cp", "x", "CLAUDE.md"], {}),
 		one(["cp", "x", ".bashrc"], {}),
+		one(["mv", "src", "dist"], {}),
 		one(["git", "mv", "x", ".github/workflows/x.yml"], {"subcommand": "mv"}),
 		one(["cp", "id_rsa", "x"], {}),
 		one(["/tmp/pytest"], {"name": "pytest"}),
