@@ -7,11 +7,13 @@ findings contains finding if {
 	some finding in concerned_findings
 }
 
+# All that follows in one rule, because asking three takes twice as long.
 of_no_concern if {
 	input.session.taints == []
 	input.tool.open_world == false
-	classless
 	settings := data.interlock.settings
+	class := input.tool.metadata.permission_class
+	not settings.taint.by_class[class]
 	settings.taint.by_tool == {}
 	settings.taint.by_label == {}
 	settings.sequence.rules == {}
@@ -20,32 +22,71 @@ of_no_concern if {
 	settings.redaction == {"by_class": {}, "by_session_label": {}, "by_tool": {}}
 }
 
+# Nothing that it brings in is looked at.
+nothing_to_mark if {
+	input.tool.open_world == false
+	settings := data.interlock.settings.taint
+	class := input.tool.metadata.permission_class
+	not settings.by_class[class]
+	settings.by_tool == {}
+	settings.by_label == {}
+}
+
+# It could bring in nothing but what the session is marked with, as long as the settings are those that ship.
+nothing_to_mark if {
+	"untrusted" in input.session.taints
+	settings := data.interlock.settings.taint
+	settings.open_world == ["untrusted"]
+	settings.by_class == {"webfetch": ["untrusted"]}
+	settings.by_tool == {}
+	settings.by_label == {}
+}
+
+settings_idle if {
+	settings := data.interlock.settings
+	settings.sequence.rules == {}
+	settings.rate == {"by_effect": {}, "by_tool": {}, "calls": {}, "destructive": {}}
+	settings.time == {"freezes": {}, "windows": {}}
+	settings.redaction == {"by_class": {}, "by_session_label": {}, "by_tool": {}}
+}
+
 concerned_findings contains finding if {
+	not settings_idle
+	some finding in asked_for_findings
+}
+
+concerned_findings contains finding if {
+	not nothing_to_mark
+	some finding in mark_findings
+}
+
+concerned_findings contains finding if {
+	not unmarked
+	not stays_inside
+	some finding in taint_findings
+}
+
+asked_for_findings contains finding if {
 	some limits in data.interlock.settings.rate
 	limits != {}
 	some finding in rate_findings
 }
 
-concerned_findings contains finding if {
+asked_for_findings contains finding if {
 	data.interlock.settings.sequence.rules != {}
 	some finding in sequence_findings
 }
 
-concerned_findings contains finding if {
+asked_for_findings contains finding if {
 	some windows in data.interlock.settings.time
 	windows != {}
 	some finding in time_findings
 }
 
-concerned_findings contains finding if {
+asked_for_findings contains finding if {
 	some pointers in data.interlock.settings.redaction
 	pointers != {}
 	some finding in redaction_findings
-}
-
-concerned_findings contains finding if {
-	not unmarked
-	some finding in taint_findings
 }
 
 unmarked if input.session.taints == []

@@ -13,6 +13,23 @@ untrusted if tainted("untrusted")
 
 sensitive if tainted("sensitive")
 
+# Seen at once, and true of most calls: whatever a session has read, there is nothing to say about these.
+stays_inside if {
+	input.tool.open_world == false
+	input.tool.external_effect == false
+	input.tool.metadata.permission_class != "webfetch"
+	tame
+}
+
+tame if read_only
+
+tame if {
+	input.tool.effect == "mutating"
+	data.interlock.settings.taint.untrusted_changes == "allow"
+}
+
+tame if recoverable
+
 # It reaches people or systems outside, as far as its tool says and as far as can be seen in it.
 sends if {
 	not contained

@@ -13,9 +13,9 @@ taint_findings contains {
 	"message": sprintf("%s changes something for good, and this session has read %s", [tool_name, tainted_by]),
 	"rule": "taint/changes",
 } if {
+	not read_only
 	data.interlock.settings.taint.untrusted_changes != "allow"
 	untrusted
-	not read_only
 	not recoverable
 	not previewable
 	not undoing

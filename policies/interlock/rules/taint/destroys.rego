@@ -12,9 +12,9 @@ taint_findings contains {
 	"message": sprintf("%s destroys what cannot be brought back, and this session has read %s", [tool_name, tainted_by]),
 	"rule": "taint/destroys",
 } if {
+	not harmless
 	data.interlock.settings.taint.untrusted_destroys != "allow"
 	untrusted
-	not harmless
 	not recoverable
 	not taint_unconcerned
 	not class_reads

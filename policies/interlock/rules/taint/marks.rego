@@ -8,7 +8,7 @@ package interlock.rules
 #   reaches the open world does the first, unless the rules of its class say that this call only reads here.
 # custom:
 #   requirements: [POL-3, POL-4]
-concerned_findings contains {
+mark_findings contains {
 	"verdict": "none",
 	"rule": "taint/marks",
 	"obligations": {"taint": sort(new_marks)},

@@ -13,9 +13,9 @@ taint_findings contains {
 	"message": sprintf("%s reaches the open world, and this session has read %s", [tool_name, tainted_by]),
 	"rule": "taint/reaches",
 } if {
-	data.interlock.settings.taint.both_reaches != "allow"
-	untrusted
 	sensitive
+	untrusted
 	not closed_world
 	not taint_unconcerned
+	data.interlock.settings.taint.both_reaches != "allow"
 }

@@ -13,9 +13,9 @@ taint_findings contains {
 	"message": sprintf("%s sends something out, and this session has read %s", [tool_name, tainted_by]),
 	"rule": "taint/sends",
 } if {
-	sending_verdict != "allow"
-	not taint_unconcerned
 	sends
+	not taint_unconcerned
+	sending_verdict != "allow"
 }
 
 sending_verdict := data.interlock.settings.taint.both_sends if {
