@@ -3,7 +3,6 @@
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.facts.places import Workspace
 from interlock_gateway.facts.shell import outline
-from interlock_gateway.facts.shell.effects import Interpretation
 from interlock_gateway.facts.shell.reading import HOLE, Redirection, Scope, Word
 from interlock_gateway.facts.shell.survey import Found, Survey
 from interlock_gateway.facts.shell.whereabouts import NOWHERE, Spot, Whereabouts, path_texts
@@ -85,7 +84,7 @@ class _Document:
             "stage": stage,
             "stdin": _stdin(found),
             "stdin_script": found.stdin_script,
-            "interprets": _interprets(found.effects.interprets),
+            "interprets": _interprets(found),
         }
 
     def _redirection(self, item: Redirection, index: int | None, found: Found | None) -> JsonObject:
@@ -196,14 +195,17 @@ def _stdin(found: Found) -> str:
     return "inherited"
 
 
-def _interprets(interpretation: Interpretation | None) -> JsonObject | None:
+def _interprets(found: Found) -> JsonObject | None:
+    interpretation = found.effects.interprets
     if interpretation is None:
         return None
-    script = interpretation.script
+    script, code = interpretation.script, interpretation.code
+    given = found.words[code] if code is not None and code < len(found.words) else None
     return {
         "language": interpretation.language,
         "source": interpretation.source,
         "script": script.literal if script else None,
+        "code": given.literal if given else None,
     }
 
 

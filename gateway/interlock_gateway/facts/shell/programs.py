@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from interlock_gateway.facts.shell import interpreters
+from interlock_gateway.facts.shell.building import coverage
 from interlock_gateway.facts.shell.effects import NOTHING, UNKNOWN, Effects, Interpretation, Run
 from interlock_gateway.facts.shell.options import Options, parse
 from interlock_gateway.facts.shell.reading import HOLE, Word
@@ -214,6 +215,8 @@ PROGRAMS: dict[str, Callable[[list[Word]], Effects]] = {
     "alias": _alias,
     "at": _reads_commands,
     "batch": _reads_commands,
+    "coverage": coverage,
+    "coverage3": coverage,
     "crontab": _crontab,
     "fd": _fd,
     "fdfind": _fd,

@@ -66,6 +66,7 @@ _COMMAND = _object(
                 "language": _STRING,
                 "source": {"enum": ["argument", "file", "stdin", "unknown"]},
                 "script": _MAYBE_STRING,
+                "code": _MAYBE_STRING,
             },
             nullable=True,
         ),

@@ -2,8 +2,10 @@
 
 import re
 import shlex
+from dataclasses import replace
 
 from interlock_gateway.facts.shell import interpreters
+from interlock_gateway.facts.shell.building import fed
 from interlock_gateway.facts.shell.effects import UNKNOWN, Effects, Interpretation, Run
 from interlock_gateway.facts.shell.options import Parsed, parse
 from interlock_gateway.facts.shell.programs import PROGRAMS, option_scripts
@@ -17,6 +19,11 @@ _USER_ONLY = 99
 
 def effects(name: str, words: list[Word]) -> Effects:
     """What the command `words`, whose program is called `name`, runs and interprets."""
+    found = _effects(name, words)
+    return found if found.interprets else replace(found, interprets=fed(name, words))
+
+
+def _effects(name: str, words: list[Word]) -> Effects:
     program = PROGRAMS.get(name)
     if program:
         return program(words)
@@ -60,7 +67,8 @@ def _wrapped(wrapper: Wrapper, parsed: Parsed) -> Effects:
     if not parsed.known:
         runs.append(UNKNOWN)
     shell = wrapper.starts_shell is None or any(option in parsed.given for option in wrapper.starts_shell)
-    return Effects(tuple(runs), Interpretation("shell", "stdin") if shell and not runs else None)
+    writes = tuple(word for option, word in parsed.given.items() if option in wrapper.writes and word)
+    return Effects(tuple(runs), Interpretation("shell", "stdin") if shell and not runs else None, writes)
 
 
 def _tail(

@@ -25,7 +25,7 @@ class Wrapper:
     `script` are options whose value a shell reads; `moves` are options that change the directory, root or machine, or
     None when the program always does; `starts_shell` are options with which it starts a shell when no operands are
     left, or None when it always does. `assigns` says that NAME=VALUE operands come first; `direct` are options that
-    turn JOINED into COMMAND.
+    turn JOINED into COMMAND. `writes` are options whose value is a file that it writes.
     """
 
     options: Options = _NO_OPTIONS
@@ -37,6 +37,7 @@ class Wrapper:
     starts_shell: tuple[str, ...] | None = ()
     direct: tuple[str, ...] = ()
     assigns: bool = False
+    writes: tuple[str, ...] = ()
 
 
 _PLAIN = Wrapper()
@@ -143,7 +144,7 @@ WRAPPERS = {
     "softlimit": Wrapper(Options("", "acdflmoprst")),
     "ssh": Wrapper(_SSH, 1, Tail.JOINED, stops=("N", "V", "Q", "O"), moves=None, starts_shell=None),
     "stdbuf": Wrapper(Options("", "eio", "", "", "error input output")),
-    "strace": Wrapper(Options("CDcdfhikqrtTvVwxXyYzZ", "abeEIoOpPsSuU")),
+    "strace": Wrapper(Options("CDcdfhikqrtTvVwxXyYzZ", "abeEIoOpPsSuU"), writes=("o",)),
     "su": Wrapper(
         _SU, skip=99, script=("c", "command", "session-command"), moves=("l", "login", "-"), starts_shell=None
     ),
@@ -167,7 +168,7 @@ WRAPPERS = {
         starts_shell=None,
     ),
     "taskset": Wrapper(Options("acp"), 1),
-    "time": Wrapper(_TIME, assigns=True),
+    "time": Wrapper(_TIME, assigns=True, writes=("o", "output")),
     "timeout": Wrapper(_TIMEOUT, 1),
     "tini": Wrapper(Options("gsvw", "ep")),
     "torify": _PLAIN,
