@@ -372,3 +372,8 @@ class Config(Section):
     def state_dir(self) -> Path:
         """The absolute state directory."""
         return self.state.dir.expanduser().absolute()
+
+    @property
+    def policy_dir(self) -> Path:
+        """Where the last good bundle of policies is kept, and what a candidate would have decided otherwise."""
+        return self.state_dir / "policy"

@@ -21,7 +21,6 @@ AuditDirectory = Annotated[
 ]
 # What a directory has that holds a whole set of policies and not an overlay.
 _ROOT = "main.rego"
-KEPT = "{state}/policy-bundle"
 
 
 def chosen_overlays(given: list[Path] | None, config: Config) -> tuple[Path, ...]:
@@ -61,7 +60,7 @@ def kept_bundle(config: Config) -> PolicyBundle | None:
         return None
     from interlock_gateway.operate.policy_start import open_policies  # noqa: PLC0415 -- slow to load, rarely needed
 
-    kept = asyncio.run(open_policies(config.policy, Path(config.at_state(KEPT))).load_kept())
+    kept = asyncio.run(open_policies(config.policy, config.policy_dir).load_kept())
     if kept is None:
         raise CommandError("no gateway has loaded the configured bundle here yet; name policies with --overlay")
     return kept

@@ -30,7 +30,7 @@ async def start_opa(
     first = FirstPolicies(None, "")
     origin: Origin | None = None
     if pushes:
-        origin = await asyncio.to_thread(open_policies, config.policy, config.state_dir / "policy")
+        origin = await asyncio.to_thread(open_policies, config.policy, config.policy_dir)
         stack.push_async_callback(origin.close)
         first = await first_policies(config.policy, origin)
 
