@@ -35,6 +35,7 @@ from interlock_gateway.extensions.plugged import plugged_in
 from interlock_gateway.facts.offload import OffloadedFacts
 from interlock_gateway.gatewaytools import DEFINITIONS, DiscoveryTools, GatewayTools
 from interlock_gateway.operate.confirm import consented
+from interlock_gateway.operate.exemption_watch import ExemptionWatch
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
 from interlock_gateway.operate.policy_start import FirstPolicies, first_policies, open_policies
 from interlock_gateway.operate.policy_watch import PolicyWatch
@@ -169,7 +170,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     references = ReferenceResolver(config.workspace_roots, artifacts, redactor, metrics)
     stack.callback(references.close)
     plugged = await stack.enter_async_context(plugged_in(config.extensions, clock, store, metrics))
-    differences = DifferenceLog(config.state_dir / "policy")
+    differences = DifferenceLog(config.policy_dir)
     shadow = ShadowKeeper(config.policy, clock, metrics, differences, lambda text: redactor.redact_text(text).text)
     stack.push_async_callback(shadow.close)
     parts = Parts(
@@ -235,8 +236,12 @@ async def _policy(
     def reloaded(outcome: Reload) -> None:
         metrics.policy_reloaded(accepted=outcome.accepted)
         metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=wanted.engine)
+        exemptions.warn()
 
     keeper = PolicyKeeper(wanted, engine, clock, origin=origin, bundle=first.bundle, on_reload=reloaded)
+    exemptions = ExemptionWatch(lambda: keeper.bundle, clock)
+    exemptions.warn()
+    metrics.watch_exemptions(exemptions.counts)
     await keeper.began_with(first.seen, first.problems)
     metrics.watch_policy(lambda: keeper.activated_at, lambda: origin.status.from_disk)
     return engine, keeper
@@ -246,7 +251,7 @@ async def _embedded(
     config: Config, _clock: Clock, _metrics: Metrics, stack: AsyncExitStack
 ) -> tuple[PolicyEngine, Origin, FirstPolicies]:
     wanted = config.policy
-    origin = await asyncio.to_thread(open_policies, wanted, config.state_dir / "policy")
+    origin = await asyncio.to_thread(open_policies, wanted, config.policy_dir)
     stack.push_async_callback(origin.close)
     first = await first_policies(wanted, origin)
     engine = EmbeddedEngine(

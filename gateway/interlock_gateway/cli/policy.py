@@ -1,6 +1,7 @@
 """`interlock policy`."""
 
 import os
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ import typer
 from interlock.v1 import policy_pb2
 
 from interlock_gateway.cli import policy_bundle, policy_corpus, policy_explain, policy_replay, policy_shadow
+from interlock_gateway.cli.exemption_list import ExemptionList
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.options import ConfigFile, OperatorAddress, Output, examples, group
 from interlock_gateway.cli.policy_sources import Overlays, chosen_overlays
@@ -18,6 +20,7 @@ from interlock_gateway.config_loader import load_config
 from interlock_gateway.policy.checks.report import TestReport
 from interlock_gateway.policy.inspection import check as find_problems
 from interlock_gateway.policy.loader import read_bundle
+from interlock_gateway.policy.standing import loaded_exemptions
 from interlock_gateway.policy.trial import run_tests
 
 app = group("Check, test, evaluate and reload policies.", examples("interlock policy check --config interlock.yaml"))
@@ -30,14 +33,17 @@ _PERCENT = 100
 def check(*, overlay: Overlays = None, config: ConfigFile = None, output: Output = OutputFormat.TABLE) -> None:
     """Check policies without running them, and print each problem as `FILE:LINE: what is wrong`.
 
-    Finds what cannot be read, built-in functions that are not allowed, fields and settings that there are not, rules
-    that can never fire, and missing tests. The exit code is 1 when there is a problem.
+    Finds what cannot be read, built-in functions that are not allowed, fields and settings that there are not, settings
+    that an overlay may not loosen, bad exemptions, rules that can never fire, and missing tests. Lists the exemptions,
+    and warns of those that have ended or will within 30 days. The exit code is 1 when there is a problem.
     """
     settings = load_config(config, os.environ)
     bundle = read_bundle(profile=settings.policy.profile, overlays=chosen_overlays(overlay, settings))
     problems = find_problems(bundle)
     said = "\n".join(map(str, problems)) or f"{bundle.revision}: {len(bundle.modules)} files, nothing wrong"
-    Screen(output).show({"ok": not problems, "revision": bundle.revision, "problems": problems}, Text(said))
+    exemptions = ExemptionList(loaded_exemptions(bundle), time.time())
+    shown = {"ok": not problems, "revision": bundle.revision, "problems": problems, **exemptions.shown()}
+    Screen(output).show(shown, Text(said), *exemptions.blocks())
     raise typer.Exit(ExitCode.REFUSED if problems else ExitCode.OK)
 
 

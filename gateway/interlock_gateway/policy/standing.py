@@ -1,7 +1,7 @@
 """How the exemptions of a loaded policy stand: in force, about to end, ended; and what is said about those (POL-2)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -25,7 +25,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StandingExemption:
+class LoadedExemption:
     """An exemption of a loaded policy, with its scope as it was written.
 
     `expires` is RFC 3339 in UTC, `expires_at` the same in Unix seconds.
@@ -39,14 +39,19 @@ class StandingExemption:
     becomes: str
     expires: str
     expires_at: float
-    standing: Standing
+
+    def standing(self, now: float) -> Standing:
+        """How it stands at that Unix time. One that is about to end is in force."""
+        if now >= self.expires_at:
+            return Standing.EXPIRED
+        return Standing.EXPIRING if now >= self.expires_at - EXPIRES_SOON_S else Standing.IN_FORCE
 
 
-def standing_exemptions(bundle: PolicyBundle, now: float) -> tuple[StandingExemption, ...]:
-    """Those of a loaded policy, by when they end; expired ones too."""
+def loaded_exemptions(bundle: PolicyBundle) -> tuple[LoadedExemption, ...]:
+    """Those of a loaded policy, by when they end; the ended too."""
     entries = json.loads(bundle.data_json).get("interlock", {}).get("exemptions", {}).get("entries", {})
     found = (
-        StandingExemption(
+        LoadedExemption(
             id=name,
             rule=entry["rule"],
             scope=_as_written(entry["scope"]),
@@ -55,35 +60,24 @@ def standing_exemptions(bundle: PolicyBundle, now: float) -> tuple[StandingExemp
             becomes=entry["becomes"],
             expires=entry["expires"],
             expires_at=entry["expires_unix_s"],
-            standing=_standing(entry["expires_unix_s"], now),
         )
         for name, entry in entries.items()
     )
     return tuple(sorted(found, key=lambda one: (one.expires_at, one.id)))
 
 
-def _standing(expires_at: float, now: float) -> Standing:
-    if now >= expires_at:
-        return Standing.EXPIRED
-    return Standing.EXPIRING if now >= expires_at - EXPIRES_SOON_S else Standing.IN_FORCE
-
-
-def warnings(exemptions: tuple[StandingExemption, ...], now: float) -> tuple[Problem, ...]:
+def warnings(exemptions: Iterable[LoadedExemption], now: float) -> tuple[Problem, ...]:
     """What operators are told about those that have ended or soon will; none of it keeps policies from being loaded."""
-    return tuple(
-        Problem(
-            "",
-            0,
-            f"exemption_{one.standing.value}",
-            f"exemption {one.id} ({one.owner}) of {one.rule} {_when(one, now)}",
-        )
-        for one in exemptions
-        if one.standing is not Standing.IN_FORCE
-    )
+    return tuple(_warning(one, now) for one in exemptions if one.standing(now) is not Standing.IN_FORCE)
 
 
-def _when(exemption: StandingExemption, now: float) -> str:
-    if exemption.standing is Standing.EXPIRED:
+def _warning(exemption: LoadedExemption, now: float) -> Problem:
+    who = f"exemption {exemption.id} ({exemption.owner}) of {exemption.rule}"
+    return Problem("", 0, f"exemption_{exemption.standing(now).value}", f"{who} {_when(exemption, now)}")
+
+
+def _when(exemption: LoadedExemption, now: float) -> str:
+    if exemption.standing(now) is Standing.EXPIRED:
         return f"ended at {exemption.expires} and has no effect; take it out"
     return f"ends at {exemption.expires}, in {int((exemption.expires_at - now) // _DAY_S)} days"
 

@@ -203,6 +203,12 @@ class Metrics:
         """Show how many calls are under way."""
         self.watch("interlock_calls_in_flight", "Calls under way.", lambda: {(): in_flight()})
 
+    def watch_exemptions(self, count: Callable[[], dict[tuple[str, ...], float]]) -> None:
+        """Show how many exemptions the policies in force have, by how they stand."""
+        self.watch(
+            "interlock_policy_exemptions", "Exemptions of the active policy, by how they stand.", count, "standing"
+        )
+
     def watch(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
         """Add a gauge that is read when it is scraped: a value for each tuple of label values."""
         self.registry.register(_Watched(name, text, labels, read))

@@ -1,5 +1,6 @@
 """`interlock policy check` and `policy test`: on what `init` writes, and on what is wrong with it."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,39 @@ def test_policies_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     ended = run("policy", "check", "--overlay", tmp_path / "none")
     assert ended.exit_code == 1
     assert f"{tmp_path}/none: is not a directory" in ended.stderr
+
+
+EXEMPTIONS = """\
+exemptions:
+  - {id: gone, rule: bash/other, scope: everything, reason: why, owner: platform, expires: "2020-01-01T00:00:00Z"}
+  - {id: here, rule: "file/*", scope: {tools: [write]}, reason: it is needed, owner: platform, expires: "%s"}
+"""
+
+
+@pytest.mark.req("POL-2", "LIFE-1")
+@pytest.mark.parametrize(("days", "standing"), [(29, "expiring"), (60, "in_force")])
+def test_exemptions_are_listed_and_those_that_end_are_warned_of(started: Path, days: int, standing: str) -> None:
+    ends = (datetime.now(UTC) + timedelta(days=days)).isoformat()
+    (started / "policies" / "data.yaml").write_text(EXEMPTIONS % ends)
+    shown = run_json("policy", "check", "--config", started / "interlock.yaml")
+    assert [(one["id"], one["standing"], one["scope"]) for one in shown["exemptions"]] == [
+        ("gone", "expired", "everything"),
+        ("here", standing, {"tools": ["write"]}),
+    ]
+    codes = [one["code"] for one in shown["warnings"]]
+    assert codes == ["exemption_expired", *(["exemption_expiring"] if standing == "expiring" else [])]
+    ended = run("policy", "check", "--config", started / "interlock.yaml")
+    assert ended.exit_code == 0
+    assert "warning: exemption gone (platform) of bash/other ended at 2020-01-01T00:00:00Z" in ended.stdout
+    assert ("warning: exemption here" in ended.stdout) == (standing == "expiring")
+
+
+@pytest.mark.req("POL-2", "LIFE-1")
+def test_an_overlay_that_loosens_is_a_problem_with_file_and_setting(started: Path) -> None:
+    (started / "policies" / "data.yaml").write_text("settings: {bash: {destructive: {rm: null}}}\n")
+    ended = run("policy", "check", "--config", started / "interlock.yaml")
+    assert ended.exit_code == 1
+    assert (
+        "policies/data.yaml: bash.destructive: takes rm away; an overlay may only make settings stricter"
+        in ended.stderr
+    )

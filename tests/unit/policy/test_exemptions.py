@@ -11,7 +11,7 @@ from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.cases import load_cases
 from interlock_gateway.policy.loader import read_bundle
 from interlock_gateway.policy.settings import PolicySourceError
-from interlock_gateway.policy.standing import Standing, standing_exemptions, warnings
+from interlock_gateway.policy.standing import Standing, loaded_exemptions, warnings
 from interlock_gateway.policy.trial import evaluate_once
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC).timestamp()
@@ -211,8 +211,8 @@ def test_which_are_in_force_expire_soon_or_have_ended_can_be_told(tmp_path: Path
         {**GOOD, "id": "now", "expires": "2026-06-01T02:00:00+02:00", "scope": {"session_labels": {"env": ["dev"]}}},
     ]
     bundle = read_bundle(overlays=[overlay(tmp_path, *entries)], now=NOW)
-    standing = standing_exemptions(bundle, NOW)
-    assert [(one.id, one.standing) for one in standing] == [
+    standing = loaded_exemptions(bundle)
+    assert [(one.id, one.standing(NOW)) for one in standing] == [
         ("now", Standing.EXPIRED),
         ("soon", Standing.EXPIRING),
         ("far", Standing.IN_FORCE),
@@ -233,7 +233,7 @@ def test_which_are_in_force_expire_soon_or_have_ended_can_be_told(tmp_path: Path
             "exemption soon (platform) of bash/destructive ends at 2026-07-01T00:00:00Z, in 30 days",
         ),
     ]
-    assert standing_exemptions(read_bundle(), NOW) == ()
+    assert loaded_exemptions(read_bundle()) == ()
 
 
 @pytest.mark.req("POL-2")
