@@ -1,10 +1,12 @@
 """An HTTP server that gives out a bundle, and notes how it was asked."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 
@@ -38,8 +40,8 @@ class BundleServer:
 
 
 @contextmanager
-def serving() -> Iterator[BundleServer]:
-    """The server on a free port of this machine."""
+def serving(chain: Path | None = None, key: Path | None = None) -> Iterator[BundleServer]:
+    """The server on a free port of this machine, with TLS when there is a certificate."""
     bundle = BundleServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -51,9 +53,18 @@ def serving() -> Iterator[BundleServer]:
         def log_message(self, *_: Any) -> None:
             """Nobody reads it."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """A client that breaks off is no fault of the test."""
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    bundle.address = f"http://127.0.0.1:{server.server_port}"
+    bundle.address = f"{'https' if chain else 'http'}://127.0.0.1:{server.server_port}"
+    if chain is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(chain, key)
+        # The handshake is left to the connection's own thread, which may see it fail.
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

@@ -4,23 +4,22 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bundle_keys import KeyFiles, key_files, signed_bundle, small_files
+from bundle_server import serving
 from gateway_bench import Bench, bench
-from interlock import CallStatus, Gateway
-from interlock.admin import Admin
-from interlock.v1 import policy_pb2
+from interlock import CallStatus
 from interlock_gateway.config import PolicyConfig
 from interlock_gateway.config_bundles import BundleConfig, BundleKeyConfig
 from interlock_gateway.policy.bundles.archive import read_archive
-from interlock_gateway.policy.bundles.building import packed
+from interlock_gateway.policy.bundles.building import overlay_files, packed
 from interlock_gateway.policy.bundles.signing import SIGNATURES
 from jwt.api_jws import PyJWS
+from policy_overlays import denying, operating, overlay_in, status_of
 from scraping import samples_in, scraped, value
 from waiting import eventually_so
 
@@ -53,17 +52,6 @@ class Release:
 @pytest.fixture
 def release(socket_directory: Path) -> Release:
     return Release(socket_directory / "release")
-
-
-async def status_of(at: Bench) -> policy_pb2.PolicyStatus:
-    async with operating(at) as admin:
-        return await admin.policy_status()
-
-
-@asynccontextmanager
-async def operating(at: Bench) -> AsyncIterator[Admin]:
-    async with Gateway(at.gateway.endpoints.operators[0]) as gateway:
-        yield Admin(gateway)
 
 
 async def said(at: Bench) -> str:
@@ -281,3 +269,61 @@ async def test_an_operator_may_go_back_to_an_older_bundle_and_it_stays(
     async with bench(socket_directory, policy=release.policy(watch=False)) as at:
         assert await said(at) == "before"
         assert not (await status_of(at)).from_disk
+
+
+@pytest.mark.req("LIFE-4", "LIFE-3", "LIFE-7")
+async def test_a_bundle_comes_from_a_server_and_the_gateway_goes_on_and_starts_without_it(
+    socket_directory: Path, release: Release
+) -> None:
+    key = BundleKeyConfig(id=KEY_ID, file=release.key.public, algorithm="ES256", scope=SCOPE)
+    with serving() as server:
+        server.content = release.good()
+        bundle = BundleConfig(url=f"{server.address}/p.tar.gz", keys=(key,), poll_s=0.05)
+        policy = release.policy(bundle=bundle)
+        async with bench(socket_directory, policy=policy) as at:
+            assert await said(at) == "good"
+            server.content, server.etag = release.good("better", GOOD + 1), '"2"'
+
+            async def is_better() -> bool:
+                return (await status_of(at)).bundle_sequence == GOOD + 1
+
+            await eventually_so(is_better)
+            assert await said(at) == "better"
+            server.status, server.etag = 503, '"3"'
+
+            async def is_told() -> bool:
+                return "503" in (await status_of(at)).source_error
+
+            await eventually_so(is_told)
+            assert await said(at) == "better"
+            refused = samples_in(await scraped(at))
+            assert value(refused, "interlock_policy_reloads_total", outcome="refused") == 0
+            server.status = 200
+
+            async def is_well() -> bool:
+                return not (await status_of(at)).source_error
+
+            await eventually_so(is_well)
+    async with bench(socket_directory, policy=policy) as at:
+        now = await status_of(at)
+        assert (now.from_disk, now.signature_verified, now.bundle_sequence) == (True, True, GOOD + 1)
+        assert now.source_error
+        assert await said(at) == "better"
+        assert value(samples_in(await scraped(at)), "interlock_policy_from_disk") == 1
+        assert at.gateway.state().serving
+
+
+@pytest.mark.req("LIFE-4")
+async def test_an_overlay_as_a_bundle_goes_on_top_of_what_ships(socket_directory: Path, release: Release) -> None:
+    overlay = overlay_in(socket_directory, denying("hush"))
+    (overlay / "data.yaml").write_text("settings:\n  confidence:\n    minimum_by_effect: {read_only: 70}\n")
+    signing = release.key.signing(KEY_ID, SCOPE)
+    release.publish(signed_bundle(overlay_files(overlay, sequence=1), signing))
+    async with bench(socket_directory, policy=release.policy(profile="strict")) as at:
+        now = await status_of(at)
+        assert (now.profile, list(now.sources), now.rules > 30) == ("strict", ["shipped", str(release.file)], True)
+        session = at.agent.session("s")
+        result = await session.call("echo", {"text": "x", "_flyto_confidence": 10})
+        assert result.decision.reasons[0].code == "confidence_below"
+        hushed = await session.call("echo", {"text": "hush", "_flyto_confidence": 90})
+        assert "not hush" in hushed.text

@@ -2,12 +2,19 @@
 
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bundle_server import BundleServer, serving
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from interlock_gateway.config_bundles import BundleConfig
 from interlock_gateway.policy.bundles import http_source
 from interlock_gateway.policy.bundles.errors import BundleError, BundleFault
@@ -155,6 +162,39 @@ async def test_a_server_that_is_not_there_and_a_token_that_cannot_be_read_are_to
             (tmp_path / "token").write_text(content)
         source = open_source(BundleConfig(url=address, token_file=tmp_path / "token"))
         assert "token_file" in (await refused(source)).problem
+
+
+def certificate(directory: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that nobody knows, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (directory / "cert.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    (directory / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return directory / "cert.pem", directory / "key.pem"
+
+
+@pytest.mark.req("LIFE-4")
+async def test_a_server_is_known_by_its_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain, key = certificate(tmp_path)
+    with serving(chain, key) as server:
+        server.content = b"bundle"
+        assert server.address.startswith("https:")
+        assert "ConnectError" in (await refused(open_source(BundleConfig(url=server.address)))).problem
+        assert server.asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(chain))
+        assert await fetched(open_source(BundleConfig(url=server.address))) == Fetched(b"bundle", '"1"')
 
 
 @pytest.mark.req("LIFE-4")
