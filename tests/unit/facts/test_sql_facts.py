@@ -236,6 +236,13 @@ CONDITIONS = [
 ]
 
 
+def test_two_dashes_without_a_blank_hide_no_condition_from_mysql(sql: Sql) -> None:
+    text = "DELETE FROM t WHERE a = 1 --1 OR 1 = 1"
+    assert [statement["condition"] for statement in sql(text, "mysql")["statements"]] == ["trivial"]
+    assert [statement["condition"] for statement in sql(text, "postgres")["statements"]] == ["given"]
+    assert {statement["condition"] for statement in sql(text)["statements"]} == {"given", "trivial"}
+
+
 @pytest.mark.parametrize(("text", "condition"), CONDITIONS)
 def test_it_is_said_what_restricts_a_change(sql: Sql, text: str, condition: str | None) -> None:
     found = sql(text)

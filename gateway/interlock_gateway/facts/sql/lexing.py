@@ -217,7 +217,9 @@ def plainly(found: Sequence[Token], tongue: Tongue) -> str:
     shown: dict[str, str] = {}
     pieces: list[str] = []
     for token in found:
-        pieces.append(" " if token.spaced else "")
+        # Signs that are a comment to sqlglot only are kept apart: `--1` in MySQL, `{#` in templates.
+        apart = bool(pieces) and (pieces[-1] == "{" or f"{pieces[-1]}{token.text}" in {"--", "/*"})
+        pieces.append(" " if token.spaced or apart else "")
         if token.kind is Kind.STRING:
             plain = (
                 token.text if _PLAIN_STRING.match(token.text) else shown.setdefault(token.text, f"text-{len(shown)}")
