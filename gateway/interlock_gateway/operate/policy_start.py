@@ -35,7 +35,7 @@ def open_policies(config: PolicyConfig, kept: Path) -> Origin:
     """
     if config.bundle is None:
         return DirectoryOrigin(config.profile, config.overlays, config.watch_s)
-    # Reading signatures takes 10 MB and a tenth of a second: only who has bundles pays for it.
+    # What reads signatures takes a fifth of a second to load: only who has bundles pays for it.
     from interlock_gateway.policy.bundles.origin import open_origin  # noqa: PLC0415 -- as said above
 
     return open_origin(

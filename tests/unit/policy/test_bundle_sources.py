@@ -1,6 +1,8 @@
 """Bundles are fetched from files, servers and object stores: when they changed, within bounds, and as configured."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
@@ -235,3 +237,9 @@ async def test_an_s3_store_is_asked_by_its_protocol(server: BundleServer, monkey
 def test_an_address_that_names_no_object_is_refused() -> None:
     with pytest.raises(BundleError, match="no address"):
         open_object_source(BundleConfig(url="ftp://x/y"))
+
+
+def test_a_gateway_without_bundles_loads_nothing_for_them() -> None:
+    asked = "import sys, interlock_gateway.app; print([name for name in ('jwt', 'httpx2') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
