@@ -164,7 +164,7 @@ async def test_the_same_obligations_bind_under_standard(socket_directory: Path) 
     async with bench(socket_directory, tools=people_tools, policy=policy) as at:
         result = await at.agent.session("s").call("people", {"name": "Ann", "note": "quick"})
         assert at.ledger.ran == [("people", {"name": "somebody else", "note": ""})]
-        assert len(result.text) < 200
+        assert "truncated" in result.text
         assert result.data != {"name": "somebody else", "phone": "555-0100"}
 
 
