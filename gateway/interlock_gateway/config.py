@@ -264,6 +264,8 @@ class ToolOverride(Section):
     """The longest a call may run."""
     facts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Which arguments hold a `path`, `command`, `url` or `sql`."""
+    sql_dialect: Literal["postgres", "mysql", "sqlite", "tsql"] | None = None
+    """Which database runs its SQL. When it is not known, SQL is read as each of them would, and the worst counts."""
 
 
 class ProviderConfig(Section):

@@ -61,11 +61,13 @@ def overridden(definition: ToolDefinition, overrides: Mapping[str, ToolOverride]
 
 
 def fact_arguments(name: str, overrides: Mapping[str, ToolOverride]) -> dict[str, tuple[str, ...]]:
-    """Which arguments of tool `name` hold which kind of fact, as the operator says (PIPE-5)."""
+    """Which arguments of tool `name` hold which kind of fact, as the operator says (PIPE-5); `dialect` is its SQL's."""
     merged: dict[str, tuple[str, ...]] = {}
     for pattern, override in overrides.items():
         if fnmatchcase(name, pattern):
             merged.update(override.facts)
+            if override.sql_dialect is not None:
+                merged["dialect"] = (override.sql_dialect,)
     return merged
 
 

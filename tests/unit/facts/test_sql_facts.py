@@ -5,7 +5,9 @@ from typing import Any, TypeAlias
 
 import pytest
 from facts_calls import Facts
+from interlock_gateway.config import ToolOverride
 from interlock_gateway.facts.sql.lexing import MAX_CHARS, MAX_NESTING
+from interlock_gateway.registry.effective import fact_arguments
 
 pytestmark = pytest.mark.req("PIPE-5")
 
@@ -391,3 +393,9 @@ def test_a_dialect_that_a_call_asks_for_counts_for_nothing(facts: Facts) -> None
     given = {"sql": "SELECT 1 # ; DROP TABLE t", "dialect": "mysql", "x-interlock-dialect": "mysql"}
     found = facts("sql", given)["sql"]
     assert (found["dialect"], found["read_only"]) == (None, False)
+
+
+def test_the_configuration_of_a_tool_names_its_dialect() -> None:
+    overrides = {"db.*": ToolOverride(facts={"sql": ("q",)}), "db.query": ToolOverride(sql_dialect="sqlite")}
+    assert fact_arguments("db.query", overrides) == {"sql": ("q",), "dialect": ("sqlite",)}
+    assert fact_arguments("db.execute", overrides) == {"sql": ("q",)}
