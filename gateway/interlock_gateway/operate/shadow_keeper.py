@@ -69,7 +69,7 @@ class ShadowKeeper:
                 self.source, self.error = "configuration", str(error)
                 _log.warning("the candidate cannot be loaded", extra={"problem": str(error)})
                 return
-            await self._take(origin, "configuration")
+            await self._take(origin, "configuration", configured=True)
 
     async def choose(self, source: str) -> Reload:
         """Take the candidate in a directory, or in a bundle's file; it has to be where the configuration allows.
@@ -99,7 +99,7 @@ class ShadowKeeper:
         await self.clear()
         await self.differences.close()
 
-    async def _take(self, origin: Origin, source: str) -> Reload:
+    async def _take(self, origin: Origin, source: str, *, configured: bool = False) -> Reload:
         async with self._changing:
             seen = await seen_now(origin)
             bundle, problems = await loaded(origin)
@@ -119,18 +119,21 @@ class ShadowKeeper:
                 else:
                     await self._replace(evaluator, origin, source, seen)
                     await origin.activated()
-            self._note(origin, source, seen, problems)
+            if problems:
+                _log.warning("the candidate cannot be loaded", extra={"problem": _said(problems)})
+            await self._remember(origin, source, seen, problems, configured=configured)
             return Reload(not problems, bundle.revision if bundle else "", problems, self._clock.now())
 
-    def _note(self, origin: Origin, source: str, seen: str, problems: tuple[Problem, ...]) -> None:
-        if self.origin is None:
-            # Nothing is in place yet: what was tried is watched, so that mending it is enough.
+    async def _remember(
+        self, origin: Origin, source: str, seen: str, problems: tuple[Problem, ...], *, configured: bool
+    ) -> None:
+        """Go on watching the origin that was tried, unless it was an operator's choice that was refused."""
+        if self.origin is None and configured:
             self.origin, self.source = origin, source
         if origin is self.origin:
-            self.tried = seen
-        self.error = "; ".join(f"{problem.file}: {problem.message}" for problem in problems)
-        if problems:
-            _log.warning("the candidate cannot be loaded", extra={"problem": self.error})
+            self.tried, self.error = seen, _said(problems)
+        else:
+            await origin.close()
 
     async def _replace(self, evaluator: ShadowEvaluator | None, origin: Origin | None, source: str, seen: str) -> None:
         before, origin_before = self.evaluator, self.origin
@@ -174,3 +177,7 @@ class ShadowKeeper:
                 return path
         message = "candidates are in directories that policy.shadow.allow names, by their absolute paths"
         raise RequestError(RequestFault.INVALID_FIELD, message, field="source")
+
+
+def _said(problems: tuple[Problem, ...]) -> str:
+    return "; ".join(f"{problem.file}: {problem.message}" for problem in problems)

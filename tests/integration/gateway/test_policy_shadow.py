@@ -1,5 +1,6 @@
 """A candidate beside the policies in force: it is compared and recorded, and changes nothing, whatever it does."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from bundle_keys import key_files, signed_bundle, small_files
 from gateway_bench import Bench, bench
 from interlock import CallStatus, Verdict
 from interlock.errors import RequestError
+from interlock_gateway.cli.main import app
 from interlock_gateway.config import PolicyConfig
 from interlock_gateway.config_bundles import BundleConfig, BundleKeyConfig, ShadowConfig
 from interlock_gateway.policy.bundles.building import packed
 from policy_overlays import operating, status_of, until
 from scraping import samples_in, scraped, value
+from typer.testing import CliRunner
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
 DENIES = """package interlock
@@ -180,6 +183,7 @@ async def test_operators_choose_and_clear_candidates_where_the_configuration_all
                 await admin.set_shadow_policy(str(place))
         missing = await admin.set_shadow_policy(str(allowed / "missing.tar.gz"))
         assert missing.reload.problems[0].code == "bundle_unreachable"
+        assert missing.policy.shadow.error == ""
         cleared = await admin.set_shadow_policy()
         assert not cleared.policy.HasField("shadow")
         assert not cleared.HasField("reload")
@@ -202,3 +206,33 @@ async def test_a_configured_candidate_that_is_not_fit_says_so_in_status_and_the_
         file.write_bytes(signed_bundle(small_files("signed"), key.signing()))
         mended = await until(at, lambda now: bool(now.shadow.revision))
         assert mended.shadow.error == ""
+
+
+@pytest.mark.req("LIFE-5")
+async def test_people_set_show_and_clear_a_candidate_from_the_command_line(socket_directory: Path) -> None:
+    file = socket_directory / "candidates" / "next.tar.gz"
+    async with bench(socket_directory, policy=shadowing(socket_directory)) as at:
+
+        async def interlock(*arguments: str) -> Any:
+            address = at.gateway.endpoints.operators[0]
+            return await asyncio.to_thread(
+                CliRunner().invoke, app, ["policy", *arguments, "--address", address], catch_exceptions=False
+            )
+
+        assert "no candidate is set" in (await interlock("shadow", "show")).stdout
+        file.write_bytes(b"no bundle")
+        refused = await interlock("shadow", "set", str(file))
+        assert (refused.exit_code, "bundle_malformed" in refused.stdout) == (1, True)
+        file.write_bytes(candidate(DENIES))
+        chosen = await interlock("shadow", "set", str(file))
+        assert (chosen.exit_code, "evaluated beside" in chosen.stdout) == (0, True)
+        await at.agent.session("s").call("echo", {"text": "other"})
+        await at.gateway.rooms.shadow.evaluator.settled()  # type: ignore[union-attr]  # there is one
+        shown = (await interlock("shadow", "show")).stdout
+        assert "hush (custom/hush)" in shown
+        assert "echo" in shown
+        found = json.loads((await interlock("shadow", "show", "--output", "json")).stdout)
+        assert found["differences"][0]["candidate"]["verdict"] == "deny"
+        assert "differed" in (await interlock("status")).stdout
+        assert (await interlock("shadow", "clear")).exit_code == 0
+        assert "no candidate is set" in (await interlock("shadow", "show")).stdout
