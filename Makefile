@@ -85,6 +85,14 @@ subset: setup tools ## Run OPA's own cases, and write what Rego policies may use
 corpus: setup ## Play sessions of agents through the policies: how often they let harm through, and bother for nothing.
 	@$(python) tests/corpus/corpus_table.py
 
+.PHONY: parity
+parity: setup tools ## Let both policy engines decide 100,000 generated inputs, and say where they differ.
+	@$(python) tests/parity $(ARGS)
+
+.PHONY: fuzz
+fuzz: setup ## Throw damaged scripts, paths, URLs and SQL at the extractors of facts; ARGS="--runs 200000" for longer.
+	@$(python) tests/fuzz/fuzz_facts.py $(ARGS)
+
 .PHONY: requirements
 requirements: setup ## Print which requirement is claimed by which tests, and which by none.
 	@$(python) tests/house/requirement_claims.py

@@ -43,3 +43,18 @@ confidence_needless if {
 	object.get(input.tool.capability, "min_confidence", 0) == 0
 	not confidence_configured
 }
+
+# What is shown of the two numbers. OPA and the embedded engine write very small and very large ones differently.
+confidence_asked := "more than 100" if confidence_required > 100
+
+else := "less than 0.001" if confidence_required < 0.001
+
+else := sprintf("%v", [confidence_required])
+
+confidence_given := "more than 100" if input.call.confidence > 100
+
+else := sprintf("%v", [input.call.confidence]) if input.call.confidence >= 0.001
+
+else := "0" if input.call.confidence == 0
+
+else := "less than 0.001"

@@ -17,6 +17,7 @@ class Client:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
+        self.last = b""
 
     async def request(self) -> bytes:
         """The next request's head and body. Raises `IncompleteReadError` at the end."""
@@ -52,7 +53,8 @@ class BrokenOpa:
         client = Client(reader, writer)
         try:
             while True:
-                self.requests.append(await client.request())
+                client.last = await client.request()
+                self.requests.append(client.last)
                 await self.serve(client)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -100,7 +102,8 @@ def then_ends(*pieces: bytes) -> Serve:
 
 async def good(client: Client) -> None:
     """Answer as OPA would."""
-    await client.send(answered(GOOD))
+    asked_for_policy = client.last.split(b" ", 2)[1].split(b"?")[0].endswith(b"/policy")
+    await client.send(answered({"result": POLICY} if asked_for_policy else GOOD))
 
 
 async def never(client: Client) -> None:

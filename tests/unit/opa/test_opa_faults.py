@@ -8,6 +8,7 @@ from asked_opa import STRICT, asking, failure, said, unix
 from broken_opa import (
     GOOD,
     POLICY,
+    Client,
     Serve,
     always,
     answered,
@@ -154,10 +155,15 @@ async def test_an_idle_connection_that_the_server_closed_costs_no_call(socket_di
         broken_opa(socket_directory / "opa.sock") as opa,
         asking(unix(opa.path), bounds=BOUNDS, pushes=False) as engine,
     ):
-        opa.serve = then_ends(answered(GOOD))
+        opa.serve = good_then_ends
         for _ in range(5):
             assert await said(engine) == "hello"
         assert opa.connections >= 5
+
+
+async def good_then_ends(client: Client) -> None:
+    await good(client)
+    client.writer.close()
 
 
 @pytest.mark.req("ENG-3")

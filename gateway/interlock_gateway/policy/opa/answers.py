@@ -16,14 +16,16 @@ _BAD_REQUEST = 400
 
 
 def read_policy(reply: Reply) -> ActivePolicy:
-    """Which policy OPA has where it was asked. Raises `OpaFaultError`: `no_policy` for none, or not all of it."""
-    return _policy(_result(reply))
+    """Which policy OPA has, asked for that alone. Raises `OpaFaultError`: `no_policy` for none, or not all of it."""
+    return _policy(_document(reply).get("result"))
 
 
 def read_answer(reply: Reply) -> PolicyAnswer:
     """The decision and its policy. Raises `OpaFaultError`; and `DecisionError` when it was the policy that failed."""
-    result = _result(reply)
-    policy = _policy(result)
+    result = _document(reply).get("result", {})
+    if not isinstance(result, dict):
+        raise OpaFaultError(Trouble.MALFORMED, "its answer is not what policies of the gateway answer")
+    policy = _policy(result.get("policy"))
     if "decision" not in result:
         raise DecisionError(GatewayErrorCode.POLICY_UNDEFINED, "the policy has no decision for this call")
     # As ASCII: what is no text in the answer is for the reader of decisions to find.
@@ -31,7 +33,7 @@ def read_answer(reply: Reply) -> PolicyAnswer:
     return PolicyAnswer(document.encode("ascii"), policy)
 
 
-def _result(reply: Reply) -> JsonObject:
+def _document(reply: Reply) -> JsonObject:
     if reply.status == _SERVER_ERROR:
         raise _server_error(reply)
     if reply.status == _BAD_REQUEST:
@@ -39,14 +41,10 @@ def _result(reply: Reply) -> JsonObject:
         # OPA speaks, and cannot read this one input.
         raise DecisionError(GatewayErrorCode.POLICY_ERROR, "the policy server cannot read this call")
     check_status(reply)
-    result = reply.document().get("result", {})
-    if not isinstance(result, dict):
-        raise OpaFaultError(Trouble.MALFORMED, "its answer is not what policies of the gateway answer")
-    return result
+    return reply.document()
 
 
-def _policy(result: JsonObject) -> ActivePolicy:
-    found = result.get("policy")
+def _policy(found: JsonValue) -> ActivePolicy:
     if found is None:
         raise OpaFaultError(Trouble.NO_POLICY, "it has no policies of the gateway, or not all of them")
     if not isinstance(found, dict):

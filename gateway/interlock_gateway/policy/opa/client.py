@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 from opa_client import AsyncOpaClient
-from opa_client.errors import DeleteDataError, DeletePolicyError, RegoParseError
+from opa_client.errors import DeleteDataError, DeletePolicyError, PolicyNotFoundError, RegoParseError
 
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.policy.opa.credentials import BearerToken, tls_context
@@ -24,6 +24,9 @@ from interlock_gateway.policy.opa.settings import OpaAccess
 IDLE_S = 60.0
 # From here on aiohttp warns about bytes in one piece; a file of them it sends in pieces.
 _LARGE = 1 << 20
+# A function that cannot work with what it is given fails the evaluation, as it does in the embedded engine. By default
+# its result would be undefined, and `not` of that is true.
+_STRICTLY = "strict-builtin-errors=true"
 _MISSING = 404
 _IN_USE = "invalid_operation"
 _REDIRECTS = range(300, 400)
@@ -81,7 +84,8 @@ class OpaClient(AsyncOpaClient):  # type: ignore[misc] # the library has no type
         body = b'{"input":%b}' % input_json
         headers = {"Content-Type": "application/json"}
         data = body if len(body) <= _LARGE else io.BytesIO(body)
-        async with self._request("POST", f"{self.root_url}/data/{path}", data=data, headers=headers) as reply:
+        url = f"{self.root_url}/data/{path}?{_STRICTLY}"
+        async with self._request("POST", url, data=data, headers=headers) as reply:
             found: Reply = reply
             return found
 
@@ -109,6 +113,16 @@ class OpaClient(AsyncOpaClient):  # type: ignore[misc] # the library has no type
         if not isinstance(value, dict):
             raise OpaFaultError(Trouble.MALFORMED, f"its data at {path} is not an object")
         return value
+
+    async def read_policy(self, name: str) -> str:
+        """A module's source, empty when there is none. Raises `OpaFaultError`."""
+        try:
+            found = (await self.get_policy(name)).get("result")
+        except PolicyNotFoundError as error:
+            _unless_missing(error.expression, error.message)
+            return ""
+        source = found.get("raw") if isinstance(found, dict) else None
+        return source if isinstance(source, str) else ""
 
     async def remove_policy(self, name: str) -> bool:
         """Delete a module; false when others call its functions. What is not there is as good as deleted.
@@ -229,9 +243,16 @@ def _unless_missing(code: object, message: object) -> None:
 
 
 def _words_of(error: RegoParseError) -> str:
-    found = [one for one in getattr(error, "errors", None) or () if isinstance(one, dict)]
-    said = [str(one.get("message", "")) for one in found[:3]] or [str(getattr(error, "message", error))]
+    found = [one for one in error.errors if isinstance(one, dict)]
+    said = [_problem(one) for one in found[:3]] or [str(error.message)]
     return "; ".join(said)[:1000]
+
+
+def _problem(error: JsonObject) -> str:
+    """One of OPA's problems with a module, with the place that it names: a module's id and a line."""
+    place = error.get("location")
+    words = str(error.get("message", ""))
+    return f"{place.get('file')}:{place.get('row')}:{place.get('col')}: {words}" if isinstance(place, dict) else words
 
 
 def _refuse_constant(_name: str) -> None:

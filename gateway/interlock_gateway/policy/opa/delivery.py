@@ -14,6 +14,7 @@ from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.opa.answers import read_policy
 from interlock_gateway.policy.opa.client import OpaClient
 from interlock_gateway.policy.opa.faults import OpaFaultError, Trouble
+from interlock_gateway.policy.opa.outline import outline
 from interlock_gateway.policy.opa.placing import INDEX, ROOT, PlacedPolicies
 
 USED_EVERY_S = 600.0
@@ -36,7 +37,7 @@ class Delivery:
         """Whether all of it is there."""
         try:
             async with self._in_time():
-                reply = await self._client.decide(placed.path, b"{}")
+                reply = await self._client.decide(placed.policy_path, b"{}")
             return read_policy(reply) == placed.policy
         except OpaFaultError as fault:
             if fault.trouble is Trouble.NO_POLICY:
@@ -46,7 +47,7 @@ class Delivery:
     async def push(self, placed: PlacedPolicies) -> None:
         """Bring it there whole. Raises `PolicyUnavailableError` when OPA does not take it, naming the first problem."""
         await self.mark_used(placed)
-        await self._push_modules([*placed.modules, placed.entry])
+        await self._push_modules(placed)
         async with self._in_time():
             await self._client.put_data(placed.data_path, placed.data)
         self.pushed += 1
@@ -71,32 +72,27 @@ class Delivery:
                 await self._client.remove_data(f"{INDEX}/{name}")
         return len(stale)
 
-    async def _push_modules(self, modules: list[tuple[str, str]]) -> None:
-        """OPA compiles with each module, and wants the functions that one calls to be there before."""
-        left = modules
-        while left:
-            refused = []
-            for name, source in left:
-                async with self._in_time():
-                    problem = await self._client.put_policy(name, source)
-                if problem:
-                    refused.append((name, source, problem))
-            if len(refused) == len(left):
-                raise PolicyUnavailableError(f"OPA does not take the policies: {refused[0][2]}")
-            left = [(name, source) for name, source, _ in refused]
+    async def _push_modules(self, placed: PlacedPolicies) -> None:
+        """Outlines first, so that every function is there that is called."""
+        for name, source in placed.modules:
+            async with self._in_time():
+                await self._client.put_policy(name, outline(source))
+        for name, source in (*placed.modules, placed.entry):
+            async with self._in_time():
+                problem = await self._client.put_policy(name, source)
+            if problem:
+                raise PolicyUnavailableError(f"OPA does not take the policies: {placed.relocated(problem)}")
 
     async def _remove_modules(self, names: list[str]) -> None:
-        """OPA keeps a module while others call its functions."""
-        left = names
-        while left:
-            kept = []
-            for name in left:
-                async with self._in_time():
-                    if not await self._client.remove_policy(name):
-                        kept.append(name)
-            if len(kept) == len(left):
-                raise OpaFaultError(Trouble.REJECTED, f"it keeps {kept[0]}: something else uses it")
-            left = kept
+        """OPA keeps a module while others call its functions: first none calls any."""
+        for name in names:
+            async with self._in_time():
+                if source := await self._client.read_policy(name):
+                    await self._client.put_policy(name, outline(source))
+        for name in names:
+            async with self._in_time():
+                if not await self._client.remove_policy(name):
+                    raise OpaFaultError(Trouble.REJECTED, f"it keeps {name}: something else uses it")
 
     def _is_stale(self, name: str, entry: JsonValue) -> bool:
         if _NAME.fullmatch(name) is None or not isinstance(entry, dict):

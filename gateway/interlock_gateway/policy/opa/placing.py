@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from interlock_gateway.core.answer import ActivePolicy
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.embedded.linking import link
+from interlock_gateway.policy.embedded.linking import LinkedModule, link, relocate
 from interlock_gateway.policy.engine import PolicyUnavailableError
 
 ROOT = "interlock_pushed"
 INDEX = "interlock_pushed_index"
-_MARK = "pushed_modules"
+_MARK = "pushed_module"
 _ENTRY = "pushed_entry"
 _ABOUT = "pushed_policy"
 # Raised when the same bundle is moved to other sources than before.
@@ -31,14 +31,15 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlacedPolicies:
-    """A bundle as it lies in OPA: `modules` and `entry` are (id, source), `data` is the document at `data_path`.
+    """A bundle as it lies in OPA, one module for each package.
 
-    `path` is what is asked: an object with `decision`, and with `policy` only if all of it is there. `policy` is whose
-    decision it then is.
+    `modules` and `entry` are (id, source), `data` is the document at `data_path`. `path` is what is asked: an object
+    with `decision`, and with `policy` only if all of it is there. `policy` is whose decision it then is.
     """
 
     name: str
     policy: ActivePolicy
+    linked: tuple[LinkedModule, ...]
     modules: tuple[tuple[str, str], ...]
     entry: tuple[str, str]
     data: JsonObject
@@ -47,6 +48,11 @@ class PlacedPolicies:
     def path(self) -> str:
         """The path of what is asked."""
         return f"{self.data_path}/{_ENTRY}/answer"
+
+    @property
+    def policy_path(self) -> str:
+        """The path of its `policy` alone."""
+        return f"{self.path}/policy"
 
     @property
     def data_path(self) -> str:
@@ -58,28 +64,35 @@ class PlacedPolicies:
         """The ids of its modules in OPA."""
         return [name for name, _ in (*self.modules, self.entry)]
 
+    def relocated(self, words: str) -> str:
+        """What OPA says about modules, with the files and lines that they came from."""
+        for (name, _), module in zip(self.modules, self.linked, strict=True):
+            words = words.replace(f"{name}:", f"{module.package}:")
+        return relocate(words.replace(f"{ROOT}.{self.name}.", ""), self.linked)
 
-def place(bundle: PolicyBundle, *, by_package: bool = True) -> PlacedPolicies:
-    """`bundle` in its place, its modules joined by package or as they are.
+
+def place(bundle: PolicyBundle) -> PlacedPolicies:
+    """`bundle` in its place.
 
     Raises `PolicySourceError` for modules that cannot be joined, and `PolicyUnavailableError` for those that cannot
     be moved.
     """
-    if by_package:
-        modules = [(linked.package, linked.package, linked.source) for linked in link(bundle.modules)]
-    else:
-        modules = [(_package(path, source), path, source) for path, source in bundle.modules]
-    name = _name_of(bundle, modules)
+    linked = link(bundle.modules)
+    name = _name_of(bundle, linked)
     space = f"{ROOT}.{name}"
-    marks: dict[str, set[str]] = {}
-    placed = []
-    for number, (package, path, source) in enumerate(modules):
-        mark = f"{name}:{number}"
-        marks.setdefault(package, set()).add(mark)
-        placed.append((_id(name, f"{number:03d}"), f'{moved(path, source, space)}\n{_MARK} contains "{mark}"\n'))
+    marks = {module.package: f"{name}:{number}" for number, module in enumerate(linked)}
+    placed = tuple(
+        (_id(name, f"{number:03d}"), _marked(moved(module.package, module.source, space), marks[module.package]))
+        for number, module in enumerate(linked)
+    )
     tree: JsonObject = json.loads(bundle.data_json)
     data: JsonObject = {**tree, _ABOUT: dict(bundle.policy._asdict())}
-    return PlacedPolicies(name, bundle.policy, tuple(placed), (_id(name, "entry"), _entry(space, marks)), data)
+    return PlacedPolicies(name, bundle.policy, linked, placed, (_id(name, "entry"), _entry(space, marks)), data)
+
+
+def _marked(source: str, mark: str) -> str:
+    """The module, which now says that it is there. At its end: no line moves."""
+    return f'{source}\n{_MARK} := "{mark}"\n'
 
 
 def moved(path: str, source: str, space: str) -> str:
@@ -101,9 +114,9 @@ def moved(path: str, source: str, space: str) -> str:
     return "".join((*out, source[at:]))
 
 
-def _entry(space: str, marks: dict[str, set[str]]) -> str:
+def _entry(space: str, marks: dict[str, str]) -> str:
     """The module that is asked: the decision, and whether all of the bundle is there, in one evaluation."""
-    whole = [f"\tdata.{space}.{package}.{_MARK} == {_set_of(found)}" for package, found in sorted(marks.items())]
+    whole = [f'\tdata.{space}.{package}.{_MARK} == "{mark}"' for package, mark in sorted(marks.items())]
     return "\n".join(
         (
             f"package {space}.{_ENTRY}",
@@ -118,22 +131,14 @@ def _entry(space: str, marks: dict[str, set[str]]) -> str:
     )
 
 
-def _set_of(marks: set[str]) -> str:
-    return "{" + ", ".join(f'"{mark}"' for mark in sorted(marks)) + "}"
-
-
 def _id(name: str, part: str) -> str:
     return f"interlock/{name}/{part}"
 
 
-def _package(path: str, source: str) -> str:
-    return link([(path, source)])[0].package
-
-
-def _name_of(bundle: PolicyBundle, modules: list[tuple[str, str, str]]) -> str:
+def _name_of(bundle: PolicyBundle, modules: tuple[LinkedModule, ...]) -> str:
     digest = hashlib.sha256()
     texts = (_FORMAT, *bundle.policy[:2], str(bundle.enforced), bundle.data_json)
-    for text in (*texts, *(part for module in modules for part in module)):
+    for text in (*texts, *(part for module in modules for part in (module.package, module.source))):
         encoded = text.encode()
         digest.update(len(encoded).to_bytes(8, "big"))
         digest.update(encoded)

@@ -66,7 +66,7 @@ class BundleSource:
 
     is_ours = False
     expected: ActivePolicy | None = None
-    policy_path = BUNDLE_PATH
+    policy_path = f"{BUNDLE_PATH}/policy"
 
     async def decided(self, ask: Ask) -> PolicyAnswer:
         """The answer; there is only one place to ask."""
@@ -96,7 +96,6 @@ class PushedSource:
     def __init__(self, client: OpaClient, bounds: OpaBounds, clock: Clock, bundle: PolicyBundle | None) -> None:
         self._clock = clock
         self._delivery = Delivery(client, clock, request_s=bounds.load_s)
-        self._bundle = bundle
         self._placed = None if bundle is None else _placed(bundle)
         self._bringing: asyncio.Task[None] | None = None
         self._replacing = asyncio.Lock()
@@ -113,7 +112,7 @@ class PushedSource:
     @property
     def policy_path(self) -> str:
         """Where the active bundle lies; where nothing does while there is none."""
-        return NOWHERE if self._placed is None else self._placed.path
+        return NOWHERE if self._placed is None else self._placed.policy_path
 
     async def decided(self, ask: Ask) -> PolicyAnswer:
         """The answer of the policies active now; brought again, and asked again, when they are not there."""
@@ -129,28 +128,30 @@ class PushedSource:
             await self.bring()
         except PolicyUnavailableError as error:
             raise OpaFaultError(Trouble.REJECTED, str(error)) from None
-        return _of(placed, await ask(self._path_of(placed)))
+        return _of(placed, await ask(placed.path))
 
     async def bring(self) -> ActivePolicy | None:
         """Bring the active bundle; who comes while that is under way waits for it.
 
         After a failure the next ones fail alike for a while, which gets longer.
         """
-        if self._placed is None or self._bundle is None:
+        placed = self._placed
+        if placed is None:
             return None
         if self._bringing is None or (self._bringing.done() and not self._rests()):
-            self._bringing = asyncio.get_running_loop().create_task(self._deliver())
+            self._bringing = asyncio.get_running_loop().create_task(self._deliver(placed))
             # Also when nobody waits any more for how it ends.
             self._bringing.add_done_callback(_looked_at)
         # Another's cancellation does not end it: it is for all who wait.
         await asyncio.shield(self._bringing)
-        return self._placed.policy
+        return placed.policy
 
     async def replace(self, bundle: PolicyBundle) -> None:
         """Bring `bundle`, see that it is there, then swap; the old one stays for those that ask it."""
         async with self._replacing:
             placed = _placed(bundle)
-            self._placed, self._bundle = await self._delivered(placed, bundle), bundle
+            await self._delivered(placed)
+            self._placed = placed
 
     async def keep_house(self) -> None:
         """Say now and then that the policies are used, and delete those that nobody uses."""
@@ -174,41 +175,24 @@ class PushedSource:
     def _rests(self) -> bool:
         return asyncio.get_running_loop().time() < self._again_at
 
-    def _path_of(self, asked: PlacedPolicies) -> str:
-        """Where what was asked lies now: the same policy may have gone to another place."""
-        same = self._placed is not None and self._placed.policy == asked.policy
-        return self.policy_path if same else asked.path
-
-    async def _deliver(self) -> None:
-        bundle, placed = self._bundle, self._placed
-        if bundle is None or placed is None:
-            return
+    async def _deliver(self, placed: PlacedPolicies) -> None:
         try:
-            found = await self._delivered(placed, bundle)
+            await self._delivered(placed)
         except BaseException:
             self._again_at = asyncio.get_running_loop().time() + self._rest_s
             self._rest_s = min(2 * self._rest_s, self._bounds.longest_retry_s)
             raise
         self._rest_s = self._bounds.retry_s
-        # Unless another bundle has taken over meanwhile.
-        if self._placed is placed:
-            self._placed = found
 
-    async def _delivered(self, placed: PlacedPolicies, bundle: PolicyBundle) -> PlacedPolicies:
-        """Where it is once it is there whole. Joined by package it goes fastest; not all policies can go so."""
-        for tried in (placed, place(bundle, by_package=False)):
-            try:
-                if not await self._delivery.is_whole(tried):
-                    await self._delivery.push(tried)
-                    await self._check_whole(tried)
-            except PolicyUnavailableError as error:
-                refused = error
-            except TimeoutError:
-                raise OpaFaultError(Trouble.TIMEOUT, "it did not take the policies in time") from None
-            else:
-                self._said_at = 0.0
-                return tried
-        raise refused
+    async def _delivered(self, placed: PlacedPolicies) -> None:
+        """Bring it, unless it is there whole."""
+        try:
+            if not await self._delivery.is_whole(placed):
+                await self._delivery.push(placed)
+                await self._check_whole(placed)
+        except TimeoutError:
+            raise OpaFaultError(Trouble.TIMEOUT, "it did not take the policies in time") from None
+        self._said_at = 0.0
 
     async def _check_whole(self, placed: PlacedPolicies) -> None:
         if not await self._delivery.is_whole(placed):

@@ -8,7 +8,7 @@ package interlock.rules
 confidence_findings contains {
 	"verdict": "deny",
 	"code": "confidence_below",
-	"message": sprintf("confidence %v below required %v", [input.call.confidence, confidence_required]),
+	"message": sprintf("confidence %s below required %s", [confidence_given, confidence_asked]),
 	"rule": "confidence/below",
 } if {
 	is_number(input.call.confidence)

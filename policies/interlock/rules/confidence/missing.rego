@@ -8,7 +8,7 @@ package interlock.rules
 confidence_findings contains {
 	"verdict": "deny",
 	"code": "confidence_missing",
-	"message": sprintf("requires %s (0-100) in input, min=%v", [confidence_field, confidence_required]),
+	"message": sprintf("requires %s (0-100) in input, min=%s", [confidence_field, confidence_asked]),
 	"rule": "confidence/missing",
 } if {
 	not confidence_stated
