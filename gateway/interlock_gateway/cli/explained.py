@@ -106,8 +106,7 @@ class Explained:
             yield "nothing allows this call: a rule has to, such as those above that nearly did"
             return
         names = [rule.rule for rule in deciding]
-        after = self.explanation.without(names)
-        yield f"without {' and '.join(names)} it would be: {after.value}"
+        yield f"without {' and '.join(names)} it would be: {self._after(names)}"
         if decision.verdict in _BY_PEOPLE:
             yield "a person's approval answers it, this once"
         for one in self.exemptions:
@@ -136,6 +135,10 @@ class Explained:
             "recorded": self._recorded(),
             "input": explanation.document,
         }
+
+    def _after(self, names: list[str]) -> str:
+        after = self.explanation.without(names)
+        return f"{after.value}, nothing allows it" if after is Verdict.DENY else after.value
 
     @cached_property
     def _data(self) -> Mapping[str, Any]:

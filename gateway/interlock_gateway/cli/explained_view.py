@@ -18,9 +18,9 @@ _INDENT = 13
 _NO_LIMIT = 10_000
 _DECIDED = {
     Verdict.ALLOW: "allowed",
-    Verdict.PREVIEW: "previewed: `resolve` applies or discards it",
-    Verdict.CHECKPOINT: "asked of a person: `interlock checkpoints`",
-    Verdict.REFLECT: "sent back: the agent has to think in reverse first",
+    Verdict.PREVIEW: "previewed; resolve applies or discards it",
+    Verdict.CHECKPOINT: "asked of a person (interlock checkpoints)",
+    Verdict.REFLECT: "sent back, to think in reverse first",
     Verdict.DENY: "denied",
 }
 
@@ -33,12 +33,24 @@ class Shown:
     fired: int = 3
     near: int = 2
     changes: int = 3
-    values: int = 3
+    values: int = 2
     is_everything: bool = False
 
 
 # From much to little: the first that fits the screen is shown.
-_FITS = ((12, 8, 8), (8, 5, 6), (5, 3, 4), (4, 2, 3), (3, 2, 3), (3, 1, 3), (2, 1, 3), (2, 1, 2), (2, 0, 2), (1, 0, 1))
+_FITS = (
+    (12, 8, 8),
+    (8, 5, 6),
+    (5, 3, 4),
+    (4, 2, 3),
+    (3, 2, 3),
+    (3, 1, 3),
+    (2, 1, 3),
+    (2, 1, 2),
+    (2, 1, 1),
+    (1, 1, 1),
+    (1, 0, 1),
+)
 
 
 def everything(explained: Explained, width: int) -> tuple[Line, ...]:
@@ -69,12 +81,11 @@ def _lines(explained: Explained, shown: Shown) -> Iterator[Line]:
 def _decided(explained: Explained, shown: Shown) -> Iterator[Line]:
     explanation = explained.explanation
     decision = explanation.decision
-    if explained.recorded is None:
-        yield Line(f"{decision.verdict.value:<13}{explained.about}: {_DECIDED[decision.verdict]}",
-                   _STYLE[decision.verdict.value])  # fmt: skip
-    else:
-        recorded = str(explained.recorded.result.get("verdict"))
-        yield Line(f"{recorded:<13}{explained.about}", _STYLE.get(recorded, ""))
+    verdict = decision.verdict.value
+    about = f"{explained.about}, {_DECIDED[decision.verdict]}"
+    if explained.recorded is not None:
+        verdict, about = str(explained.recorded.result.get("verdict")), explained.about
+    yield from _wrapped(verdict, about, shown, _STYLE.get(verdict, ""))
     for reason in explained.reasons:
         words = in_words(reason.code) if reason.rule == "gateway" else ""
         said = f"{reason.message or reason.code}" + (f" ({words})" if words and words != reason.message else "")
@@ -92,11 +103,9 @@ def _fired(explained: Explained, shown: Shown) -> Iterator[Line]:
     fired = explained.explanation.fired
     if not fired:
         return
-    yield Line("")
-    yield Line("Rules that fired", "bold")
+    yield from _titled("Rules that fired", len(fired) - shown.fired)
     for rule in fired[: shown.fired]:
         yield from _rule(rule, explained, shown)
-    yield from _more(len(fired) - shown.fired, "fired")
 
 
 def _rule(rule: FiredRule, explained: Explained, shown: Shown) -> Iterator[Line]:
@@ -104,9 +113,9 @@ def _rule(rule: FiredRule, explained: Explained, shown: Shown) -> Iterator[Line]
     exempted = any(one.rule == rule.rule and one.standing == "applied" for one in explained.exemptions)
     overruled = verdict not in {explained.explanation.decision.verdict.value, "none"}
     remark = " (exempted)" if exempted else " (overruled)" if overruled else ""
-    yield from _wrapped(f"  {verdict}", f"{rule.rule}: {rule.title}{remark}", shown, _STYLE.get(verdict, ""))
+    said = f"{rule.rule}: {rule.title}{remark}"
     read = [setting_shown(one, explained.origin(one)) for one in _told(rule.settings, shown)]
-    yield from _wrapped("", "; ".join([rule.place or "its place is not known", *read]), shown, "dim")
+    yield from _placed(f"  {verdict}", said, rule.place, read, shown, _STYLE.get(verdict, ""))
 
 
 def _told(settings: tuple[SettingRead, ...], shown: Shown) -> list[SettingRead]:
@@ -114,39 +123,33 @@ def _told(settings: tuple[SettingRead, ...], shown: Shown) -> list[SettingRead]:
     if shown.is_everything:
         return list(settings)
     matched = [one for one in settings if one.matched is not None]
-    return matched or [one for one in settings if one.entries is None][:1]
+    return matched or [one for one in settings if isinstance(one.value, str | int | float)][:2]
 
 
 def _near(explained: Explained, shown: Shown) -> Iterator[Line]:
     near = explained.explanation.near
-    if not near or not shown.near:
-        yield from _more(len(near), "nearly fired")
+    if not near:
         return
-    yield Line("")
-    yield Line("Rules that one condition kept from firing", "bold")
+    yield from _titled("Rules that one condition kept from firing", len(near) - shown.near)
     for rule in near[: shown.near]:
         style = _STYLE.get(rule.verdict, "")
         yield from _wrapped(f"  {rule.verdict}", f"{rule.rule}: {rule.title}", shown, style)
         for failing in rule.failing[: shown.values]:
             yield from _failing(failing, shown)
-    yield from _more(len(near) - shown.near, "nearly fired")
 
 
 def _failing(failing: FailedCondition, shown: Shown) -> Iterator[Line]:
-    yield from _wrapped("    fails", failing.text, shown, "bold")
-    values = sorted(failing.values, key=_rank)[: shown.values]
-    yield from _wrapped("", "; ".join([failing.place, *map(_value_shown, values)]), shown, "dim")
+    values = [_value_shown(one) for one in sorted(failing.values, key=_rank)[: shown.values]]
+    yield from _placed("    fails", failing.text, failing.place, values, shown, "bold")
 
 
 def _changes(explained: Explained, shown: Shown) -> Iterator[Line]:
     changes = list(explained.changes())
     if not changes:
         return
-    yield Line("")
-    yield Line("What would change this", "bold")
+    yield from _titled("What would change this", len(changes) - shown.changes)
     for change in changes[: shown.changes]:
         yield from _wrapped("", change, shown)
-    yield from _more(len(changes) - shown.changes, "ways")
 
 
 def _policy(explained: Explained, shown: Shown) -> Iterator[Line]:
@@ -154,14 +157,23 @@ def _policy(explained: Explained, shown: Shown) -> Iterator[Line]:
     yield from _wrapped("policies", explained.policies, shown, "dim")
 
 
+def _placed(label: str, text: str, place: str, more: list[str], shown: Shown, style: str) -> Iterator[Line]:  # noqa: PLR0917 - all of one line
+    """A text with its place, on the same line when there is room, and what else there is to say below."""
+    fits = len(text) + len(place) + 2 <= shown.width - _INDENT
+    yield from _wrapped(label, f"{text}  {place}".rstrip() if fits else text, shown, style)
+    below = more if fits or not place else [place, *more]
+    if below:
+        yield from _wrapped("", "; ".join(below), shown, "dim")
+
+
 def _wrapped(label: str, text: str, shown: Shown, style: str = "") -> Iterator[Line]:
     room = max(shown.width - _INDENT, 20)
-    for number, line in enumerate(textwrap.wrap(text, room, break_long_words=True) or [""]):
+    for number, line in enumerate(textwrap.wrap(text, room, break_on_hyphens=False, replace_whitespace=True) or [""]):
         yield Line(f"{label if number == 0 else '':<{_INDENT}}{line}".rstrip(), style)
 
 
-def _more(count: int, what: str) -> Iterable[Line]:
-    return [Line(f"{'':<{_INDENT}}{count} more {what}: --all", "dim")] if count > 0 else []
+def _titled(title: str, left_out: int) -> Iterable[Line]:
+    return [Line(""), Line(f"{title} ({left_out} more with --all)" if left_out > 0 else title, "bold")]
 
 
 def setting_shown(setting: SettingRead, origin: str) -> str:

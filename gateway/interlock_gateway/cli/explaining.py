@@ -52,7 +52,8 @@ class Explanation:
     def without(self, rules: Iterable[str]) -> Verdict:
         """What would be decided if some rules had not fired."""
         left = [one for one in self.findings if one.get("rule") not in frozenset(rules)]
-        found = {str(one.get("verdict")) for one in left}
+        # An operator's own rules cannot allow (POL-2).
+        found = {str(one.get("verdict")) for one in left if not _is_vain(one)}
         return next((verdict for verdict in _STRICTEST_FIRST if verdict.value in found), Verdict.DENY)
 
     def _remoteness(self, near: NearRule) -> tuple[bool, bool, int, str]:
@@ -61,6 +62,10 @@ class Explanation:
         # Of a call that is not allowed one asks what would have; of one that is, what would have stopped it.
         matters = place > decided if self.decision.verdict is not Verdict.ALLOW else place < decided
         return near.verdict == "none", not matters, -near.held, near.rule
+
+
+def _is_vain(finding: Mapping[str, Any]) -> bool:
+    return finding.get("verdict") == Verdict.ALLOW.value and str(finding.get("rule")).startswith("custom/")
 
 
 def strictness(verdict: object) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from interlock_gateway.policy.checks.program import holds_findings
 from interlock_gateway.policy.checks.syntax import Reference, nodes, reference, references
 from interlock_gateway.policy.explain.bodies import Condition
 from interlock_gateway.policy.explain.nearness import Failing
@@ -41,6 +42,7 @@ class Looking:
         self._book = book
         self._prober = prober
         self._document = document
+        self._trees: dict[int, Sequence[tuple[Reference, Name | None]]] = {}
 
     def values(self, failing: Failing) -> tuple[Looked, ...]:
         """The values of everything that a failing condition looks at, the most telling first."""
@@ -72,15 +74,21 @@ class Looking:
         waiting = list(zip(definitions, trees, strict=True))
         while waiting:
             definition, tree = waiting.pop()
-            for one in (*references(tree), *_functions(tree)):
-                resolved = self._book.resolve(definition.file, one)
-                name = self._book.rule_of(resolved)
+            for resolved, name in self._referred(definition, tree):
                 if resolved.base == "data" and resolved.literal[:2] == SETTINGS:
                     found.add(resolved.literal[2:4])
-                elif name is not None and name not in seen:
+                elif name is not None and name not in seen and not holds_findings(name[-1]):
+                    # What a rule reads of other rules' findings they have read, and say themselves.
                     seen.add(name)
                     waiting += [(other, other.rule.node) for other in self._book.definitions[name]]
         return frozenset(path for path in found if path)
+
+    def _referred(self, definition: Definition, tree: Any) -> Sequence[tuple[Reference, Name | None]]:
+        """What a part of a definition refers to, and the rules that this leads to."""
+        if id(tree) not in self._trees:
+            resolved = [self._book.resolve(definition.file, one) for one in (*references(tree), *_functions(tree))]
+            self._trees[id(tree)] = [(one, self._book.rule_of(one)) for one in resolved]
+        return self._trees[id(tree)]
 
     def _variables(self, failing: Failing) -> Iterator[Looked]:
         every = failing.condition.every

@@ -6,6 +6,7 @@ from typing import Any
 
 import regorus
 
+from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.linking import link
 from interlock_gateway.policy.explain.probes import Probes, probes_for, with_probes
 from interlock_gateway.policy.explain.rulebook import Definition, Name, Rulebook
@@ -28,11 +29,11 @@ class Prober:
 
     def __init__(self, book: Rulebook, definitions: Sequence[Definition], input_json: str) -> None:
         self._book = book
-        self._input = input_json
+        self._known: dict[Name, Any] = {}
         self._probes = probes_for(book, definitions)
-        self._engine = _engine(book, list(self._probes.values()))
-        self._engine.add_data_json(book.bundle.data_json)
-        self._engine.set_input_json(input_json)
+        # Rules by themselves are evaluated beside the probes: with a thousand more rules, all of it takes longer.
+        self._plain = _engine(book.bundle, input_json)
+        self._engine = _engine(with_probes(book.bundle, list(self._probes.values())), input_json)
 
     def holds(self, definition: Definition) -> bool:
         """Whether the body holds; a rule without one does where its value is defined."""
@@ -63,16 +64,12 @@ class Prober:
 
     def value(self, name: Name) -> Any:
         """The value of a rule, `MISSING` when it is undefined or cannot be told."""
-        try:
-            answer = self._engine.eval_rule_as_json(f"data.{'.'.join(name)}")
-        except RuntimeError:
-            return MISSING
-        return MISSING if answer == _UNDEFINED else json.loads(answer)
+        return _value(self._plain, name)
 
     def replace_data(self, data: Mapping[str, Any]) -> None:
-        """Go on with other data."""
-        self._engine.clear_data()
-        self._engine.add_data_json(json.dumps(data, ensure_ascii=False))
+        """Evaluate rules with other data from now on; what probes say stays."""
+        self._plain.clear_data()
+        self._plain.add_data_json(json.dumps(data, ensure_ascii=False))
 
     def _is_the_one(self, probes: Probes, index: int) -> bool:
         if self._ask(probes.definition, probes.without(index)) is not True:
@@ -87,11 +84,24 @@ class Prober:
         return found if isinstance(found, list) else []
 
     def _ask(self, definition: Definition, rule: str) -> Any:
-        return self.value((*definition.file.package, rule))
+        name = (*definition.file.package, rule)
+        if name not in self._known:
+            self._known[name] = _value(self._engine, name)
+        return self._known[name]
 
 
-def _engine(book: Rulebook, probes: Sequence[Probes]) -> "regorus.Engine":
+def _engine(bundle: PolicyBundle, input_json: str) -> "regorus.Engine":
     engine = regorus.Engine()
-    for module in link(with_probes(book.bundle, probes).modules):
+    for module in link(bundle.modules):
         engine.add_policy(module.package, module.source)
+    engine.add_data_json(bundle.data_json)
+    engine.set_input_json(input_json)
     return engine
+
+
+def _value(engine: "regorus.Engine", name: Name) -> Any:
+    try:
+        answer = engine.eval_rule_as_json(f"data.{'.'.join(name)}")
+    except RuntimeError:
+        return MISSING
+    return MISSING if answer == _UNDEFINED else json.loads(answer)

@@ -86,7 +86,7 @@ class Rulebook:
         name, outer = definition.name, definition
         while not is_collected(outer.file, outer.rule) and name not in seen:
             seen.add(name)
-            passing = self._passed_on_by(name)
+            passing = self._passed_on_by.get(name)
             if passing is None:
                 break
             found += [(passing, one) for one in passing.conditions if name not in self.targets(passing, one)]
@@ -133,13 +133,18 @@ class Rulebook:
             name for name in names if name not in own and (*definition.file.package, name) not in self.definitions
         )
 
-    def _passed_on_by(self, name: Name) -> Definition | None:
+    @cached_property
+    def _passed_on_by(self) -> Mapping[Name, Definition]:
+        """For each rule that holds findings, the rule that hands them on."""
+        found: dict[Name, Definition] = {}
         for definitions in self.definitions.values():
             for one in definitions:
-                passes = holds_findings(one.rule.name) and one.name != name and one.rule.kind == "set"
-                if passes and any(name in self.targets(one, condition) for condition in one.conditions):
-                    return one
-        return None
+                if not holds_findings(one.rule.name) or one.rule.kind != "set":
+                    continue
+                for name in {name for condition in one.conditions for name in self.targets(one, condition)}:
+                    if name != one.name and holds_findings(name[-1]):
+                        found.setdefault(name, one)
+        return found
 
 
 def finding_field(definition: Definition, name: str) -> Any:

@@ -1,0 +1,116 @@
+"""`interlock policy replay`: what would change, for a reviewer and for CI."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import run, run_json
+from interlock_gateway.policy.loader import load_bundle
+from receipts_on_disk import RecordedCall, write_receipts
+
+pytestmark = pytest.mark.req("LIFE-6")
+
+NOTE = {"name": "note", "metadata": {"read_only": False}}
+LOOK = {"name": "look", "metadata": {"read_only": True}}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the shipped policies decided about three notes, two looks and a tool that nobody knows."""
+    shipped = load_bundle()
+    notes = [RecordedCall(f"note-{n}", NOTE, {"text": "x"}, shipped, time=1.78e9 + 86_400 * n) for n in range(3)]
+    looks = [RecordedCall(f"look-{n}", LOOK, {}, shipped, principal="agent-2") for n in range(2)]
+    return write_receipts(tmp_path_factory.mktemp("state"), [*notes, *looks])
+
+
+@pytest.fixture
+def receipts(recorded: Path, tmp_path: Path) -> Path:
+    """A copy of them, and of the keys beside them."""
+    shutil.copytree(recorded.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / recorded.name
+
+
+def replayed(receipts: Path, *arguments: str | Path, code: int) -> Any:
+    return run_json("policy", "replay", "--audit-dir", receipts, "--processes", "1", *arguments, code=code)
+
+
+def test_nothing_changes_under_the_same_policies(receipts: Path) -> None:
+    found = replayed(receipts, "--profile", "standard", code=0)
+    assert (found["decisions"], found["changes"]) == (5, [])
+
+
+def test_what_would_be_stricter_is_told_by_rule_tool_and_principal(receipts: Path) -> None:
+    found = replayed(receipts, "--profile", "strict", code=1)
+    assert found["changed"] == {"loosened": 0, "tightened": 3, "other": 0}
+    (change,) = found["changes"]
+    assert (change["before"], change["after"], change["decisions"]) == ("allow", "checkpoint", 3)
+    assert [one["decision_id"] for one in change["examples"]] == ["note-0", "note-1", "note-2"]
+    assert found["tools"] == {"note": {"tightened": 3}, "look": {"same": 2}}
+    assert found["principals"] == {"agent-1": {"tightened": 3}, "agent-2": {"same": 2}}
+
+
+def test_people_see_a_table_they_can_decide_from(receipts: Path) -> None:
+    ended = run("policy", "replay", "--audit-dir", receipts, "--profile", "strict")
+    assert ended.exit_code == 1
+    assert "5 replayed; 3 tightened would change" in ended.stdout
+    assert "60.0%" in ended.stdout
+    assert "note-0" in ended.stdout
+    assert "by tool:" in ended.stdout
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("changed", 1), ("loosened", 0), ("nothing", 0)])
+def test_the_exit_code_says_what_it_was_asked_to(receipts: Path, fail_on: str, code: int) -> None:
+    replayed(receipts, "--profile", "strict", "--fail-on", fail_on, code=code)
+
+
+def test_what_would_be_looser_comes_first_and_is_marked(tmp_path: Path) -> None:
+    strict = load_bundle(profile="strict")
+    calls = [
+        RecordedCall("note", NOTE, {"text": "x"}, strict),
+        RecordedCall("look", LOOK, {}, strict, verdict="allow"),
+    ]
+    receipts = write_receipts(tmp_path, calls)
+    found = replayed(receipts, "--profile", "standard", "--fail-on", "loosened", code=1)
+    assert [one["direction"] for one in found["changes"]] == ["loosened", "other"]
+    shown = run("policy", "replay", "--audit-dir", receipts, "--profile", "standard").stdout
+    assert "! loosened" in shown
+
+
+def test_an_overlay_is_tried_in_place_of_the_configured_ones(receipts: Path, tmp_path: Path) -> None:
+    overlay = tmp_path / "house"
+    overlay.mkdir()
+    (overlay / "data.yaml").write_text("settings: {generic: {unguarded_change: checkpoint}}\n")
+    for arguments in (("--against", overlay), ("--overlay", overlay)):
+        assert replayed(receipts, *arguments, code=1)["changed"]["tightened"] == 3
+
+
+def test_a_bundle_is_tried_as_it_is(receipts: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "policy.tar.gz"
+    built = run("policy", "bundle", "build", "--profile", "strict", "--out", bundle)
+    assert built.exit_code == 0, built.output
+    assert replayed(receipts, "--against", bundle, code=1)["changed"]["tightened"] == 3
+
+
+def test_a_period_is_a_part_of_it(receipts: Path) -> None:
+    assert replayed(receipts, "--profile", "strict", "--since", "2026-05-29", code=1)["decisions"] == 2
+    assert replayed(receipts, "--profile", "strict", "--until", "2026-05-28", code=0)["decisions"] == 0
+
+
+def test_receipts_that_were_changed_are_not_replayed_when_they_are_to_be_verified(
+    receipts: Path, tmp_path: Path
+) -> None:
+    home = {"INTERLOCK__STATE__DIR": str(tmp_path)}
+    arguments = ("policy", "replay", "--audit-dir", receipts, "--profile", "standard", "--verify")
+    assert run(*arguments, env=home).exit_code == 0
+    (segment,) = receipts.glob("receipts-*")
+    segment.write_bytes(segment.read_bytes().replace(b'"tool":"look"', b'"tool":"loop"'))
+    ended = run(*arguments, env=home)
+    assert ended.exit_code == 1
+    assert "the receipts are not what was written" in ended.stderr
+
+
+def test_nothing_is_replayed_without_policies_to_try_or_without_receipts(receipts: Path, tmp_path: Path) -> None:
+    assert run("policy", "replay", "--audit-dir", receipts).exit_code == 2
+    assert run("policy", "replay", "--audit-dir", tmp_path / "none", "--profile", "strict").exit_code == 2
+    assert run("policy", "replay", "--audit-dir", receipts, "--against", tmp_path / "none").exit_code == 2
