@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from facts_calls import Bash, Facts, RealBash
+from facts_calls import Bash, Facts, RealBash, Sql
 from interlock_gateway.facts import FACTS_SCHEMA, FactRequest, extract
 
 VALIDATOR = jsonschema_rs.Draft202012Validator(FACTS_SCHEMA)
@@ -39,6 +39,18 @@ def facts() -> Facts:
 def bash(facts: Facts) -> Bash:
     def facts_of(script: str, *, workdir: str = "", roots: tuple[str, ...] = ()) -> dict[str, Any]:
         found: dict[str, Any] = facts("bash", {"command": script}, workdir=workdir, roots=roots)["bash"]
+        return found
+
+    return facts_of
+
+
+@pytest.fixture(scope="session")
+def sql(facts: Facts) -> Sql:
+    def facts_of(text: str, dialect: str = "") -> dict[str, Any]:
+        schema: Mapping[str, object] = {"x-interlock-dialect": dialect} if dialect else {}
+        document = facts("sql", {"sql": text}, schema=schema)
+        assert document["extracted"] is True
+        found: dict[str, Any] = document["sql"]
         return found
 
     return facts_of

@@ -30,6 +30,17 @@ class Bash(Protocol):
     def __call__(self, script: str, *, workdir: str = "", roots: tuple[str, ...] = ()) -> dict[str, Any]: ...
 
 
+class Sql(Protocol):
+    """The `sql` part of the facts about a text."""
+
+    def __call__(self, text: str, dialect: str = "") -> dict[str, Any]: ...
+
+
+def effects(found: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """The kind and the effect of every statement."""
+    return {(statement["kind"], statement["effect"]) for statement in found["statements"]}
+
+
 def names_of(document: Mapping[str, Any]) -> str:
     """The names of all commands in order, white space shown as `_`, and `?` for one known only at run time."""
     names = [command["name"] for command in document["commands"]]

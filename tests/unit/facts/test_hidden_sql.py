@@ -1,0 +1,86 @@
+"""Ways to hide a statement: in what one database takes for a comment or a quote, and another for code."""
+
+import pytest
+from facts_calls import Sql, effects
+
+pytestmark = pytest.mark.req("PIPE-5")
+
+HIDDEN = [
+    "SELECT 1 DROP TABLE t",
+    "SELECT 1 DELETE FROM t",
+    "SELECT * FROM t WHERE a = 1 EXEC xp_cmdshell 'x'",
+    "SELECT 1 --x\n; DROP TABLE t",
+    "SELECT 1--1; DROP TABLE t",
+    "SELECT 1 # x\n; DROP TABLE t",
+    "SELECT 1 # ; DROP TABLE t",
+    "SELECT 1 /*! ; DROP TABLE t */",
+    "SELECT 1 /*!50000 ; DROP TABLE t */",
+    "SELECT 1 /*M! ; DROP TABLE t */",
+    "SELECT 1 /*!99999 */ /*! + 1; DROP TABLE t */",
+    "SELECT '\\'; DROP TABLE t; -- '",
+    "SELECT '\\' ; DROP TABLE t; SELECT '",
+    'SELECT "\\"; DROP TABLE t; -- "',
+    "SELECT E'\\'; DROP TABLE t; -- '",
+    "SELECT /* /* */ 1; DROP TABLE t; -- */",
+    "SELECT /* /* */ */ 1; DROP TABLE t",
+    "SELECT $a$ ' $a$; DROP TABLE t; -- '",
+    "SELECT $a$; DROP TABLE t; SELECT $a$",
+    "SELECT [a]; DROP TABLE t; -- ]",
+    "SELECT 1eDROP TABLE t",
+    "SELECT 1; ; ;DROP TABLE t",
+    "SELECT 1;\u00a0DROP TABLE t",
+    "SELECT 1\u2028DROP TABLE t",
+    "SELECT 1 -- x\rDROP TABLE t",
+    "SELECT 1\0; DROP TABLE t",
+    "SELECT 1 GO DROP TABLE t",
+    "xp_cmdshell 'dir'",
+    "sp_configure 'x', 1",
+    "\\! rm x",
+    "SELECT 1 \\gexec",
+    ".shell rm x",
+    "DELIMITER //\nDROP TABLE t//",
+    "EXPLAIN t DROP TABLE t",
+    "TABLE t; DROP TABLE t",
+    "VALUES (1) DELETE FROM t",
+    "INSERT INTO t VALUES (1) DROP TABLE t",
+    "UPDATE t SET a = 1 WHERE b = 1 UPDATE t SET a = 2",
+    "SET x = 1 DROP TABLE t",
+    "BEGIN DROP TABLE t",
+    "SELECT * FROM t INTO OUTFILE '/x'",
+    "SELECT 1 INTO DUMPFILE '/x'",
+    "SELECT * FROM t WHERE a = (DELETE FROM t RETURNING a)",
+]
+
+
+@pytest.mark.parametrize("text", HIDDEN)
+@pytest.mark.parametrize("dialect", ["", "postgres", "mysql", "sqlite", "tsql"])
+def test_what_some_database_would_run_is_not_overlooked(sql: Sql, text: str, dialect: str) -> None:
+    found = sql(text, dialect)
+    if not dialect:
+        assert found["read_only"] is False
+        destroyed = ("drop", "schema") in effects(found)
+        assert destroyed or found["parse_error"] or found["dynamic"] or "unknown" in found["effects"]
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect", "reading"),
+    [
+        ("SELECT 1 # ; DROP TABLE t", "mysql", True),
+        ("SELECT '\\'; DROP TABLE t; -- '", "mysql", False),
+        ("SELECT '\\'; -- '", "sqlite", True),
+        ("SELECT 1 /*! ; DROP TABLE t */", "postgres", True),
+        ("SELECT 1 /*! ; DROP TABLE t */", "mysql", False),
+        ("SELECT $$; DROP TABLE t; $$", "postgres", True),
+        ("SELECT $$; DROP TABLE t; $$", "sqlite", False),
+        ("SELECT 1 --1; DROP TABLE t", "postgres", True),
+        ("SELECT 1 --1; DROP TABLE t", "mysql", False),
+        ("SELECT /* /* */ 1; DROP TABLE t; -- */", "postgres", True),
+        ("SELECT /* /* */ 1; DROP TABLE t; -- */", "sqlite", False),
+        ("SELECT `update` FROM t", "mysql", True),
+        ("SELECT `update` FROM t", "postgres", False),
+        ("SELECT 'a\\'", "postgresql", True),
+        ("SELECT 'a\\'", "tsql", True),
+    ],
+)
+def test_a_declared_dialect_is_read_as_itself(sql: Sql, text: str, dialect: str, *, reading: bool) -> None:
+    assert sql(text, dialect)["read_only"] is reading
