@@ -212,7 +212,7 @@ def _shelved(rule: str, exemptions: Sequence[tuple[Exemption, str]]) -> JsonObje
     having = Counter((matcher, key) for found in keys for matcher, values in found.items() for key in values)
     shelves: dict[str, dict[str, Any]] = {}
     for (exemption, place), found in zip(exemptions, keys, strict=True):
-        matcher = min(found, key=lambda name, found=found: max(having[name, key] for key in found[name]))  # type: ignore[misc]
+        _, matcher = min((max(having[name, key] for key in values), name) for name, values in found.items())
         for key in found[matcher]:
             alike = shelves.setdefault(matcher, {}).setdefault(key, [])
             alike.append(exemption.id)

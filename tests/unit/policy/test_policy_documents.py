@@ -8,6 +8,7 @@ from interlock_gateway.policy.inspection import check, run_rego_tests
 from interlock_gateway.policy.loader import load_bundle, read_bundle, shipped_policies
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "policies.md"
+WRITTEN_AT = 1798761600.0
 BLOCKS = re.compile(r"^```(?P<language>\w+)\n(?P<body>.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -27,10 +28,19 @@ def _decides(path: Path) -> bool:
     return not path.name.endswith("_test.rego")
 
 
+@pytest.mark.req("POL-2")
+def test_every_overlay_in_the_document_can_be_loaded(tmp_path: Path) -> None:
+    data = [block for block in blocks("yaml") if block.startswith(("settings:", "exemptions:"))]
+    assert len(data) >= 3
+    for written in data:
+        (tmp_path / "data.yaml").write_text(written, encoding="utf-8")
+        read_bundle(overlays=[tmp_path], now=WRITTEN_AT)
+
+
 @pytest.mark.req("POL-2", "LIFE-1")
 def test_the_overlay_in_the_document_works_as_it_stands(tmp_path: Path) -> None:
     rule, test = blocks("rego")
-    settings, _case = blocks("yaml")
+    settings = blocks("yaml")[0]
     custom = tmp_path / "house" / "custom"
     custom.mkdir(parents=True)
     (custom / "office_hours.rego").write_text(rule, encoding="utf-8")
