@@ -36,8 +36,8 @@ def _without_labels(tool: str, effect: str) -> str:
 class SessionFacts:
     """Counts of one session, changed in place by the calls that end in it.
 
-    `destructive_calls` counts those that were dispatched and not known to be harmless; `journaled` all operations of
-    the journal that are counted here, whatever they did: so those that a crash kept from being counted can be found.
+    `destructive_calls` counts those that were dispatched, not known to be harmless, and no undo; `journaled` whatever
+    is counted here of what the journal holds, so that what a crash kept from being counted can be found.
     `previous` holds the last 20 calls that ran, each as encoded JSON, and `previous_at` when they did, in Unix seconds.
     """
 
@@ -83,7 +83,7 @@ class SessionFacts:
         only_dispatched, self.journaled = self.journaled < 0, max(0, self.journaled)
         for operation in operations:
             destructive = operation.effect in _DESTRUCTIVE
-            self.count_dispatch(destructive=destructive)
+            self.count_dispatch(destructive=destructive and not operation.undoes)
             if only_dispatched:
                 continue
             status = _STATUS_OF.get(operation.state, "completed")

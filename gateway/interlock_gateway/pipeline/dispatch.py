@@ -208,7 +208,7 @@ class _Journaled:
                 self._parts.counts.take_back(run.principal.id, run.counted)
             return stored_answer(self._parts, run, await self._parts.store.calls.outcome_of(begun.existing))
         run.journaled = True
-        run.live.facts.count_dispatch(destructive=is_destructive(run) and not run.decided.harmless)
+        run.live.facts.count_dispatch(destructive=is_destructive(run) and not (run.undoes or run.decided.harmless))
         run.spare()
         self._parts.sessions.touch(run.live)
         return await self._sent(recorded=recorded)

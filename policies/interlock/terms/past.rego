@@ -114,7 +114,14 @@ harmless_by_code(code) if endswith(code, "_routine")
 # It can be taken back, before or after it has been previewed.
 recoverable if input.tool.capability.reversible == true
 
-# Whether a call is one of those that the settings name. A field that is missing is taken for one that fits.
+# What an entry of the settings does with a call. None of them lets one through that would not be.
+restriction(entry, otherwise) := verdict if {
+	verdict := object.get(entry, "verdict", otherwise)
+	verdict in {"checkpoint", "deny"}
+} else := "deny"
+
+# Whether a call is one of those that the settings name. A field that is missing is taken for one that fits, and so is
+# what cannot be compared with it.
 fits(which) if {
 	not misses_tools(which)
 	not misses_providers(which)
@@ -126,24 +133,28 @@ fits(which) if {
 
 misses_tools(which) if {
 	tools := which.tools
+	is_array(tools)
 	name := input.tool.name
 	not name in tools
 }
 
 misses_providers(which) if {
 	providers := which.providers
+	is_array(providers)
 	provider := input.tool.provider
 	not provider in providers
 }
 
 misses_effects(which) if {
 	effects := which.effects
+	is_array(effects)
 	effect := input.tool.effect
 	not effect in effects
 }
 
 misses_classes(which) if {
 	classes := which.classes
+	is_array(classes)
 	class := input.tool.metadata.permission_class
 	not class in classes
 }
@@ -151,12 +162,14 @@ misses_classes(which) if {
 misses_labels(which) if {
 	labels := input.call.labels
 	some label, values in which.labels
+	is_array(values)
 	not one_of_these(labels, label, values)
 }
 
 misses_session_labels(which) if {
 	labels := input.session.labels
 	some label, values in which.session_labels
+	is_array(values)
 	not one_of_these(labels, label, values)
 }
 

@@ -13,8 +13,8 @@ rate_findings contains {
 	"message": sprintf("%s: at most %v in %s; try again in %s at the latest", [
 		rate_subjects[subject],
 		most,
-		rate_spans[window],
-		rate_spans[window],
+		object.get(rate_spans, window, window),
+		object.get(rate_spans, window, window),
 	]),
 	"rule": "rate/exceeded",
 } if {
@@ -31,7 +31,10 @@ rate_subjects := {
 
 rate_spans := {"minute": "a minute", "hour": "an hour", "day": "a day"}
 
-below_rate(subject, window, most) if input.principal.recent[subject][window] < most
+below_rate(subject, window, most) if {
+	is_number(most)
+	input.principal.recent[subject][window] < most
+}
 
 rate_limits contains ["all", window, most] if some window, most in data.interlock.settings.rate.calls
 

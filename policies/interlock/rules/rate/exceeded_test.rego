@@ -89,3 +89,10 @@ test_rate_exceeded_takes_every_limit_when_the_call_is_not_known if {
 			with data.interlock.settings.rate.calls as {"minute": 3}
 	}
 }
+
+test_rate_exceeded_holds_for_limits_that_cannot_be_read if {
+	every limits in [{"minutes": 5}, {"minute": "5"}, {"minute": null}] {
+		verdicts("rate/exceeded") == {"deny"} with input as reading
+			with data.interlock.settings.rate.calls as limits
+	}
+}

@@ -8,7 +8,7 @@ package interlock.rules
 # custom:
 #   requirements: [POL-3, POL-4]
 sequence_findings contains {
-	"verdict": object.get(sequence, "verdict", "checkpoint"),
+	"verdict": restriction(sequence, "checkpoint"),
 	"code": "sequence",
 	"message": sprintf("%s follows what it may not follow without a person (%s)", [tool_name, name]),
 	"rule": "sequence/follows",

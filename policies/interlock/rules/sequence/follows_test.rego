@@ -75,3 +75,11 @@ test_sequence_follows_holds_without_the_marks if {
 			with data.interlock.settings.sequence.rules as after_reading_notes
 	}
 }
+
+test_sequence_follows_takes_what_cannot_be_compared_for_fitting if {
+	odd := [{"tools": "notes.set"}, {"effects": null}, {"labels": {"to": "public"}}, {"tool": ["other"]}]
+	every which in odd {
+		verdicts("sequence/follows") == {"checkpoint"} with input as having_begun(changing)
+			with data.interlock.settings.sequence.rules as {"notes_out": {"after": {}, "then": which}}
+	}
+}

@@ -6,7 +6,7 @@ package interlock.rules
 # custom:
 #   requirements: [POL-3, POL-4]
 time_findings contains {
-	"verdict": object.get(freeze, "verdict", "deny"),
+	"verdict": restriction(freeze, "deny"),
 	"code": "frozen",
 	"message": sprintf("%s is not called until %s (%s)", [tool_name, object.get(freeze, "until", "further notice"), name]),
 	"rule": "time/freeze",

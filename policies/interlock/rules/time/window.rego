@@ -6,9 +6,14 @@ package interlock.rules
 # custom:
 #   requirements: [POL-3, POL-4]
 time_findings contains {
-	"verdict": object.get(window, "verdict", "deny"),
+	"verdict": restriction(window, "deny"),
 	"code": "outside_hours",
-	"message": sprintf("%s is called from %s to %s UTC only (%s)", [tool_name, window.from, window.until, name]),
+	"message": sprintf("%s is called from %s to %s UTC only (%s)", [
+		tool_name,
+		object.get(window, "from", "?"),
+		object.get(window, "until", "?"),
+		name,
+	]),
 	"rule": "time/window",
 } if {
 	some name, window in data.interlock.settings.time.windows
@@ -17,25 +22,32 @@ time_findings contains {
 	not within_hours(window)
 }
 
+# YAML reads times that are not in quotes as numbers.
+within_hours(window) if {
+	is_string(window.from)
+	is_string(window.until)
+	in_hours(window)
+}
+
 time_of_day := substring(input.call.time, 11, 5)
 
 weekday := ["thu", "fri", "sat", "sun", "mon", "tue", "wed"][floor(input.call.time_unix_s / 86400) % 7]
 
-within_hours(window) if {
+in_hours(window) if {
 	window.from < window.until
 	on_day(window, weekday)
 	window.from <= time_of_day
 	time_of_day < window.until
 }
 
-within_hours(window) if {
+in_hours(window) if {
 	window.from >= window.until
 	on_day(window, weekday)
 	window.from <= time_of_day
 }
 
 # After midnight it is still the window of the day before.
-within_hours(window) if {
+in_hours(window) if {
 	window.from >= window.until
 	on_day(window, day_before[weekday])
 	time_of_day < window.until

@@ -82,3 +82,19 @@ test_time_window_does_not_hold_up_an_undo if {
 	undo := object.union(at(changing, "2026-01-01T03:00:00.000Z", thursday), {"call": {"kind": "undo"}})
 	silent("time/window") with input as undo with data.interlock.settings.time.windows as office
 }
+
+test_time_window_never_allows if {
+	every verdict in ["allow", "none", "maybe", null] {
+		verdicts("time/window") == {"deny"} with input as at(changing, "2026-01-01T03:00:00.000Z", thursday)
+			with data.interlock.settings.time.windows as {"odd": {"from": "08:00", "until": "18:00", "verdict": verdict}}
+	}
+}
+
+test_time_window_lets_nothing_through_that_cannot_be_read if {
+	within := at(changing, "2026-01-01T12:00:00.000Z", thursday + 43200)
+	odd := [{}, {"from": "08:00"}, {"from": 480, "until": "18:00"}, {"from": "08:00", "until": "18:00", "days": ["thursday"]}]
+	every window in odd {
+		verdicts("time/window") == {"deny"} with input as within
+			with data.interlock.settings.time.windows as {"odd": window}
+	}
+}
