@@ -4,6 +4,7 @@ named := {"revision": "r1", "profile": "standard", "enforced": true}
 
 test_response_names_the_policy_that_decided if {
 	response := data.interlock.response with data.interlock.rules.findings as set()
+		with data.interlock.custom.findings as set()
 		with data.interlock.revision as named.revision
 		with data.interlock.profile as named.profile
 		with data.interlock.enforced as named.enforced
