@@ -58,8 +58,9 @@ def read_sql(text: str, dialect: str) -> Reading:
         except OtherTongueError as error:
             refused.append(str(error))
             # Some databases run one statement before they look at the next.
-            parts = _complete(error.before)
-            cuts += [_Cut(tongue, tuple(error.before), parts)] if parts else []
+            complete = _complete(error.before)
+            parts = tuple(split(complete))
+            cuts += [_Cut(tongue, complete, parts)] if parts else []
         except UnreadableError as error:
             return Reading((), several=False, problems=(str(error),))
         else:
@@ -71,10 +72,10 @@ def read_sql(text: str, dialect: str) -> Reading:
     return _together(cuts)
 
 
-def _complete(before: Sequence[Token]) -> tuple[list[Token], ...]:
+def _complete(before: Sequence[Token]) -> tuple[Token, ...]:
     """The statements that end before the place at which a text breaks off."""
     ends = [index for index, token in enumerate(before) if token.kind is Kind.SIGN and token.text == ";"]
-    return tuple(split(before[: ends[-1]])) if ends else ()
+    return tuple(before[: ends[-1]]) if ends else ()
 
 
 def _unreadable(text: str) -> str | None:
