@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.cases import by_conditions, load_cases
+from interlock_gateway.policy.corpus.playing import play
+from interlock_gateway.policy.corpus.sessions import load_corpus
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 from interlock_gateway.policy.loader import read_bundle, shipped_policies
 
 CASES = Path(__file__).parents[2] / "cases"
+CORPUS = Path(__file__).parents[2] / "corpus"
 POLICIES = shipped_policies()
 
 
@@ -54,6 +57,15 @@ def test_every_case_is_decided_alike(opa: Path, tmp_path: Path) -> None:
         theirs = decided_by_opa(opa, bundle, documents, tmp_path / str(number))
         for case, mine, other in zip(group, ours, theirs, strict=True):
             assert mine == other, case.name
+
+
+@pytest.mark.req("ENG-2")
+def test_every_call_of_the_corpus_is_decided_alike(opa: Path, tmp_path: Path) -> None:
+    bundle = read_bundle()
+    asked = [one for played in play(bundle, load_corpus(CORPUS)) for one in played.asked]
+    theirs = decided_by_opa(opa, bundle, [one.document for one in asked], tmp_path)
+    for one, other in zip(asked, theirs, strict=True):
+        assert json.loads(one.answer) == other, one.document.decode()
 
 
 @pytest.mark.req("ENG-2", "POL-3")

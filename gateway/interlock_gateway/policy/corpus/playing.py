@@ -64,8 +64,19 @@ class Error(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What policy was asked once, as the input document's JSON, and what it answered; empty when it failed."""
+
+    document: bytes
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class PlayedCall:
-    """One call of a session, counted from 1, and what became of it; `rules` are those that decided it."""
+    """One call of a session, counted from 1, and what became of it; `rules` are those that decided it.
+
+    `asked` is everything that policy was asked about it: again at apply, and after a person has approved.
+    """
 
     session: CorpusSession
     number: int
@@ -73,6 +84,7 @@ class PlayedCall:
     wanted: Wanted
     outcome: Outcome
     rules: tuple[str, ...]
+    asked: tuple[Asked, ...]
 
     @property
     def error(self) -> Error | None:
@@ -135,22 +147,24 @@ class _Player:
         played = []
         for number, call in enumerate(session.file.calls, 1):
             past.now += call.after_s
-            decisions = await self._through(session, call, past)
+            steps = await self._through(session, call, past)
+            decisions = [decision for _, decision in steps]
+            asked = tuple(one for one, _ in steps)
             _remember(past, session.tools[call.tool], decisions)
             outcome = _outcome([decision.verdict for decision in decisions])
             reasons = _decisive(outcome, decisions).reasons
             wanted = call.wanted_under(self._bundle.profile)
             rules = tuple(sorted({reason.rule for reason in reasons}))
-            played.append(PlayedCall(session, number, call, wanted, outcome, rules))
+            played.append(PlayedCall(session, number, call, wanted, outcome, rules, asked))
         return played
 
-    async def _through(self, session: CorpusSession, call: SessionCall, past: _Past) -> list[Decision]:
+    async def _through(self, session: CorpusSession, call: SessionCall, past: _Past) -> list[tuple[Asked, Decision]]:
         """Every decision about one call, until it runs or does not."""
-        step, decisions = _Step(), list[Decision]()
+        step, steps = _Step(), list[tuple[Asked, Decision]]()
         for _ in range(_MOST_STEPS):
-            decision = await self._decide(_document(self._bundle.profile, session, call, past, step))
-            decisions.append(decision)
-            verdict = decision.verdict
+            document = _document(self._bundle.profile, session, call, past, step)
+            steps.append(await self._decide(json.dumps(document, ensure_ascii=False).encode()))
+            verdict = steps[-1][1].verdict
             if verdict is Verdict.CHECKPOINT and call.harm is Harm.NONE and step.checkpoint is None:
                 step = replace(step, checkpoint=_APPROVED)
             elif verdict is Verdict.REFLECT and step.deliverable is None:
@@ -159,15 +173,17 @@ class _Player:
                 step = replace(step, kind="apply", checkpoint=None)
             else:
                 break
-        return decisions
+        return steps
 
-    async def _decide(self, document: JsonObject) -> Decision:
-        bundle = self._bundle
+    async def _decide(self, document: bytes) -> tuple[Asked, Decision]:
+        bundle, answer = self._bundle, b""
         try:
-            answer = await self._engine.evaluate(json.dumps(document, ensure_ascii=False).encode())
-            return read_decision(answer.document, decision_id="", policy=bundle.policy)
+            answer = (await self._engine.evaluate(document)).document
+            decision = read_decision(answer, decision_id="", policy=bundle.policy)
         except DecisionError as error:
-            return denial_for_failure("", error.code, error.message, revision=bundle.revision, profile=bundle.profile)
+            revision, profile = bundle.revision, bundle.profile
+            decision = denial_for_failure("", error.code, error.message, revision=revision, profile=profile)
+        return Asked(document, answer), decision
 
 
 def _outcome(verdicts: list[Verdict]) -> Outcome:
