@@ -1,4 +1,4 @@
-"""`make bench`: a direct call, a bare grpc.aio proxy and the gateway with everything on, in one run (PERF-1, 2, 4, 6).
+"""`make bench`: a direct call, a bare proxy and the gateway with everything on, in one run (PERF-1, 2, 4, 6, 7).
 
 The serving process has one processor to itself; the load, the tool and the policy workers share the other. Runs are
 interleaved, because the machine's speed drifts: trust the ratios. Takes about two minutes, and Go for the load
@@ -22,6 +22,7 @@ import messages
 import processes
 import uvloop
 from decisions import decision_figures
+from replay import replay_figures
 
 HERE = Path(__file__).resolve().parent
 EXECUTE = "/interlock.v1.ToolProviderService/Execute"
@@ -104,6 +105,7 @@ def _measure(directory: Path, rounds: int, seconds: float) -> dict[str, object]:
         "processes": 1 + len(workers),
         "figures": [asdict(figure) for figure in figures],
         "decisions": uvloop.run(decision_figures()),
+        "replay": replay_figures(),
     }
 
 
@@ -202,7 +204,11 @@ def _print(report: dict[str, object]) -> None:
     print(f"resident memory, idle, {report['processes']} processes: {report['idle_resident_mib']:.0f} MiB")
     print("\none decision with the shipped policies, in the embedded engine:")
     for row in report["decisions"]:  # type: ignore[attr-defined]  # as above
-        print(f"  {row['what']:<44}{row['p50_us']:>8.0f} us p50{row['p99_us']:>8.0f} us p99")
+        print(f"  {row['what']:<48}{row['p50_us']:>8.0f} us p50{row['p99_us']:>8.0f} us p99")
+    print("\nrecorded decisions replayed under the shipped policies:")
+    for row in report["replay"]:  # type: ignore[attr-defined]  # as above
+        said = f"{row['what']}, {row['processes']} process{'es' if row['processes'] > 1 else ''}"
+        print(f"  {said:<48}{row['per_second']:>8.0f} a second,{row['per_processor_second']:>8.0f} of processor time")
 
 
 if __name__ == "__main__":

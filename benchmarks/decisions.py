@@ -1,5 +1,6 @@
 """One decision in the embedded engine's own time, without the way to its process and back (PERF-4)."""
 
+import argparse
 import json
 import statistics
 import time
@@ -38,19 +39,33 @@ def _input(size: int, *, previous: int = 0) -> str:
     )
 
 
-def _engine(*, more_settings: int = 0) -> "regorus.Engine":
+RULE = """
+findings contains {{
+	"verdict": "checkpoint",
+	"code": "asked",
+	"message": "a person has to say that this can be done",
+	"rule": "custom/many",
+}} if {{
+	input.tool.name == "tool-{number}"
+	input.session.labels.env == "production"
+}}
+"""
+
+
+def _engine(*, more_settings: int = 0, more_rules: int = 0) -> "regorus.Engine":
     bundle = load_bundle()
+    own = "package interlock.custom\n" + "".join(RULE.format(number=number) for number in range(more_rules))
     data = json.loads(bundle.data_json)
     data["interlock"]["settings"]["padding"] = {f"entry-{n}": {"value": n} for n in range(more_settings)}
     engine = regorus.Engine()
     engine.set_rego_v0(False)
-    for module in link(bundle.modules):
+    for module in link((*bundle.modules, *([("house/custom/many.rego", own)] if more_rules else []))):
         engine.add_policy(module.package, module.source)
     engine.add_data_json(json.dumps(data))
     return engine
 
 
-def _timed(what: str, engine: "regorus.Engine", document: str, rounds: int = ROUNDS) -> dict[str, object]:
+def _timed(what: str, engine: "regorus.Engine", document: str, rounds: int) -> dict[str, object]:
     taken = []
     for _ in range(rounds):
         began = time.perf_counter()
@@ -62,23 +77,27 @@ def _timed(what: str, engine: "regorus.Engine", document: str, rounds: int = ROU
     return {"what": what, "p50_us": statistics.median(taken), "p99_us": statistics.quantiles(taken, n=100)[98]}
 
 
-async def decision_figures() -> list[dict[str, object]]:
-    """Decisions with growing inputs and settings, and the way through a worker process."""
+async def decision_figures(rounds: int = ROUNDS) -> list[dict[str, object]]:
+    """Decisions with growing inputs, settings and rules, and the way through a worker process."""
     plain = _engine()
-    figures = [_timed("input of 1 KB", plain, _input(1_000))]
-    figures.append(_timed("input of 1 KB, in a session of 50 calls", plain, _input(1_000, previous=50)))
-    for size, rounds in ((32_000, 500), (256_000, 100), (1_000_000, 50)):
-        figures.append(_timed(f"input of {size // 1000} KB", plain, _input(size), rounds))
-    figures.append(_timed("input of 1 KB, 10,000 more settings entries", _engine(more_settings=10_000), _input(1_000)))
-    figures.append(_counting())
-    figures.append(await _through_worker(_input(1_000).encode()))
+    small = _input(1_000)
+    figures = [_timed("input of 1 KB", plain, small, rounds)]
+    figures.append(_timed("input of 1 KB, in a session of 50 calls", plain, _input(1_000, previous=50), rounds))
+    for size, share in ((32_000, 4), (256_000, 20), (1_000_000, 40)):
+        figures.append(_timed(f"input of {size // 1000} KB", plain, _input(size), max(rounds // share, 2)))
+    figures.append(_timed("input of 1 KB, 10,000 more settings entries", _engine(more_settings=10_000), small, rounds))
+    figures.append(
+        _timed("input of 1 KB, 1,000 more rules of an operator", _engine(more_rules=1_000), small, max(rounds // 8, 2))
+    )
+    figures.append(_counting(rounds))
+    figures.append(await _through_worker(small.encode(), rounds))
     return figures
 
 
-def _counting() -> dict[str, object]:
+def _counting(rounds: int) -> dict[str, object]:
     """What counting a call costs the gateway, with what policy sees of it, over a day of calls of 50 tools."""
     calls, now, taken = PrincipalCalls(), 1_767_225_600.0, []
-    for n in range(20 * ROUNDS):
+    for n in range(20 * rounds):
         now += 2.16
         tool = f"tool-{n % 50}"
         began = time.perf_counter()
@@ -92,12 +111,12 @@ def _counting() -> dict[str, object]:
     }
 
 
-async def _through_worker(document: bytes) -> dict[str, object]:
+async def _through_worker(document: bytes, rounds: int) -> dict[str, object]:
     engine = EmbeddedEngine(load_bundle())
     await engine.start()
     try:
         taken = []
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             began = time.perf_counter()
             await engine.evaluate(document)
             taken.append((time.perf_counter() - began) * 1e6)
@@ -108,5 +127,7 @@ async def _through_worker(document: bytes) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    for figure in uvloop.run(decision_figures()):
-        print(figure)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    for figure in uvloop.run(decision_figures(parser.parse_args().rounds)):
+        print(json.dumps(figure))
