@@ -21,7 +21,9 @@ def watched(overlay: Path, watch_s: float = 0.05) -> PolicyConfig:
 
 
 @pytest.mark.req("LIFE-3")
-async def test_a_changed_overlay_takes_over_by_itself_and_a_bad_one_is_refused_once(socket_directory: Path) -> None:
+async def test_a_changed_overlay_takes_over_by_itself_and_a_bad_one_is_refused_once(
+    socket_directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     overlay = overlay_in(socket_directory)
     async with bench(socket_directory, policy=watched(overlay)) as at:
         first = await status_of(at)
@@ -34,6 +36,8 @@ async def test_a_changed_overlay_takes_over_by_itself_and_a_bad_one_is_refused_o
         assert third.revision == second.revision
         (problem,) = third.last_reload.problems
         assert (problem.file, problem.line) == ("overlay/custom/bad.rego", 4)
+        (logged,) = (record for record in caplog.records if "refused" in record.message)
+        assert vars(logged)["place"] == "overlay/custom/bad.rego:4"
         for _ in range(20):
             await a_moment()
         found = samples_in(await scraped(at))

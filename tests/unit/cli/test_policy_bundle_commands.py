@@ -1,6 +1,7 @@
 """`interlock policy bundle`: what it builds is the same each time, OPA takes it, and a gateway loads it."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,26 @@ test_hush if {
 """
 
 
+EXEMPTION = """exemptions:
+  - id: nightly
+    rule: confidence/below
+    scope: {{tools: [echo]}}
+    reason: it is only said again
+    owner: platform
+    expires: "{expires:%Y-%m-%dT%H:%M:%SZ}"
+"""
+
+
 @pytest.fixture
 def house(tmp_path: Path) -> Path:
-    overlay = tmp_path / "house"
+    overlay, tomorrow = tmp_path / "house", datetime.now(UTC) + timedelta(days=1)
     (overlay / "custom").mkdir(parents=True)
     (overlay / "custom" / "hush.rego").write_text(RULE)
     (overlay / "custom" / "hush_test.rego").write_text(TEST)
-    (overlay / "data.yaml").write_text("settings:\n  confidence:\n    minimum_by_effect: {destructive: 80}\n")
+    exemption = EXEMPTION.format(expires=tomorrow)
+    (overlay / "data.yaml").write_text(
+        "settings:\n  confidence:\n    minimum_by_effect: {destructive: 80}\n" + exemption
+    )
     return overlay
 
 
@@ -56,14 +70,17 @@ def sign(bundle: Path, key: KeyFiles) -> None:
 
 
 @pytest.mark.req("LIFE-4")
-def test_the_whole_policy_is_built_to_the_same_bytes_and_loads_as_the_same_policy(house: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("profile", ["strict", "observe"])
+def test_the_whole_policy_is_built_to_the_same_bytes_and_loads_as_the_same_policy(
+    house: Path, tmp_path: Path, profile: str
+) -> None:
     first, second = tmp_path / "a.tar.gz", tmp_path / "b.tar.gz"
-    shown = built(house, first, "--sequence", "3", "--profile", "strict")
-    built(house, second, "--sequence", "3", "--profile", "strict")
+    shown = built(house, first, "--sequence", "3", "--profile", profile)
+    built(house, second, "--sequence", "3", "--profile", profile)
     assert first.read_bytes() == second.read_bytes()
     opened = open_bundle(first.read_bytes())
     loaded = load_opened(opened, profile="standard")
-    directly = load_bundle(profile="strict", overlays=(house,))
+    directly = load_bundle(profile=profile, overlays=(house,))
     assert (opened.sequence, loaded.policy, loaded.modules) == (3, directly.policy, directly.modules)
     assert (loaded.data_json, loaded.revision) == (directly.data_json, shown["revision"])
     assert [path for path, _ in loaded.tests] == ["house/custom/hush_test.rego"]
@@ -77,6 +94,7 @@ def test_an_overlay_alone_goes_on_top_of_what_ships(house: Path, tmp_path: Path)
     settings = json.loads(loaded.data_json)["interlock"]["settings"]
     assert settings["confidence"]["minimum_by_effect"]["destructive"] == 80
     assert loaded.profile == "strict"
+    assert "nightly" in json.loads(loaded.data_json)["interlock"]["exemptions"]["entries"]
     assert "bundle/custom/hush.rego" in dict(loaded.modules)
 
 
