@@ -204,6 +204,7 @@ class CallPipeline:
             # Nobody knows the id that was made for this call yet, so nobody can repeat it while it runs.
             return await self._through(run)
         if (earlier := await self._earlier(run)) is not None:
+            await self._parts.sessions.taint(live, tuple(live.facts.taints))
             return earlier
         return await self._through(run, answer_to_come(run))
 

@@ -186,6 +186,9 @@ class HeldCalls:
         record = await store.calls.find_call(*caller.key)
         if record is None:
             raise RequestError(RequestFault.CALL_NOT_FOUND, f"there is no call {caller.call_id}", field="call_id")
+        if (live := self._parts.sessions.in_memory(caller.session_id)) is not None:
+            # What was not shown because its taint could not be written is not shown before it is.
+            await self._parts.sessions.taint(live, tuple(live.facts.taints))
         if record.state not in _UNSETTLED:
             return self._stored(record)
         if record.state is CallState.DISPATCHING or checkpoint is None:
