@@ -43,8 +43,27 @@ IMPURE = {
 
 # What the two engines were seen to answer differently, although OPA's cases do not show it.
 DIFFERS = {
+    "base64.is_valid": "takes no line breaks, which OPA does",
+    "base64url.decode": "refuses what OPA decodes",
+    "glob.quote_meta": "leaves brackets as they are, which OPA quotes",
+    "json.filter": "looks into what is no object or array",
     "json.marshal": "writes <, >, & and 1.0 in another way than OPA",
     "json.marshal_with_options": "writes <, >, & and 1.0 in another way than OPA",
+    "json.patch": "is undefined where OPA has an error",
+    "json.remove": "looks into what is no object or array",
+    "object.subset": "panics with empty arrays",
+    "regex.is_valid": "takes other expressions for valid than OPA",
+    "regex.replace": "is undefined for expressions that OPA takes for valid",
+    "regex.template_match": "is false where OPA has an error",
+    "regex.split": "splits by the empty expression in another way than OPA",
+    "time.add_date": "counts days of months in another way than OPA",
+    "time.format": "writes fractions of a second in another way than OPA",
+    "time.parse_ns": "panics with some layouts",
+    "upper": "writes some letters as two, which OPA leaves",
+    "urlquery.decode": "drops what it takes for empty",
+    "urlquery.decode_object": "reads with the same parts as urlquery.decode",
+    "urlquery.encode": "leaves * as it is, which OPA encodes",
+    "urlquery.encode_object": "leaves * as it is, which OPA encodes",
     "yaml.marshal": "writes lists with another indentation than OPA",
 }
 
@@ -126,6 +145,10 @@ def _builtin(
     asked = [case for case in calling if all(code == REFUSED_BUILTIN for _, _, code, _ in case.problems)]
     failed = [case for case in asked if case.verdict is Verdict.FAILED]
     found: dict[str, Any] = {"cases": len(calling), "asked": len(asked), "passed": len(asked) - len(failed)}
+    signature = {
+        "takes": [_kinds(argument) for argument in entry["decl"].get("args", ())],
+        "gives": _kinds(entry["decl"].get("result", {"type": "any"})),
+    }
     why = IMPURE.get(name) or DIFFERS.get(name) or ("is not deterministic" if entry.get("nondeterministic") else "")
     if not why and name in missing:
         why = "is not in the embedded engine"
@@ -133,7 +156,15 @@ def _builtin(
         why = f"fails in {failed[0].case.name}: {' '.join(failed[0].words.split())[:120]}"
     elif not why and not any(case.case.wanted for case in asked):
         why = "has no case of OPA's that shows it to work"
-    return {**found, "declared": not why, **({"why": why} if why else {})}
+    return {**found, "declared": not why, **({"why": why} if why else signature)}
+
+
+def _kinds(declared: Mapping[str, Any]) -> list[str]:
+    """The kinds of values of a declared type; none for any."""
+    if declared["type"] == "any":
+        parts = [_kinds(part) for part in declared.get("of", ())]
+        return sorted({kind for part in parts for kind in part}) if parts and all(parts) else []
+    return [declared["type"]]
 
 
 def _group(cases: Iterable[JudgedCase], outside: Mapping[str, list[str]]) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from builtin_arguments import arguments_for, call_of
 from opa_server import OpaServer
 from policy_runs import PolicyRequest, run_policies
 from rego_grammar import DATA, Grammar, make_input
@@ -92,6 +94,25 @@ def compare(server: OpaServer, seed: int, count: int) -> Tally:
     return tally
 
 
+def compare_functions(server: OpaServer, declarations: Mapping[str, Any], seed: int, count: int) -> Tally:
+    """Call each function of `declarations` with `count` lists of arguments, in both engines."""
+    chance = random.Random(seed)
+    tally = Tally()
+    for name, declaration in declarations.items():
+        made = dict.fromkeys(call_of(name, arguments_for(name, declaration, chance)) for _ in range(count))
+        sources = [f"package fuzz\n\nanswer := {call}\n" for call in made]
+        outcomes = run_policies(PolicyRequest({"f.rego": source}, "data.fuzz.answer") for source in sources)
+        for source, outcome in zip(sources, outcomes, strict=True):
+            tally.policies += 1
+            if server.put_policy("fuzz", source):
+                continue
+            if outcome.outcomes:
+                theirs = server.evaluate("fuzz/answer", {})
+                tally.count(Difference(source, name, "{}", shown(outcome.outcomes[0]), shown(theirs)))
+        server.delete_policy("fuzz")
+    return tally
+
+
 def _made(chance: random.Random) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     source, rules = Grammar(chance).policy("fuzz")
     return source, rules, tuple(json.dumps(make_input(chance)) for _ in range(INPUTS))
@@ -101,4 +122,13 @@ def shown(outcome: dict[str, Any]) -> str:
     """An outcome as text that is the same for the same outcome; every error begins with the same word."""
     if "failed" in outcome:
         return f"{outcome['failed']}: {outcome['words'].rpartition('error: ')[2]}"
-    return json.dumps(outcome["values"], sort_keys=True) if outcome["values"] else "undefined"
+    return json.dumps(rounded(outcome["values"]), sort_keys=True) if outcome["values"] else "undefined"
+
+
+def rounded(value: Any) -> Any:
+    """A value with its numbers to ten digits: OPA reckons exactly, the embedded engine in binary fractions."""
+    if isinstance(value, dict):
+        return {name: rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [rounded(part) for part in value]
+    return float(f"{value:.9e}") if isinstance(value, (int, float)) and not isinstance(value, bool) else value

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _START_S = 20.0
+_ANSWER_S = 30.0
 
 
 class OpaServer:
@@ -64,6 +65,7 @@ class _Connection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(_ANSWER_S)
         self.sock.connect(self._path)
 
 

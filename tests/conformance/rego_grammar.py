@@ -328,7 +328,6 @@ _MADE: dict[str, tuple[_Made, ...]] = {
         _of("is_number({})", "num"),
         _of("is_string({})", "str"),
         _of('regex.match("^a", {})', "str"),
-        _of("object.subset({}, {})", "obj", "obj"),
     ),
     "nums": (
         _of("[{}, {}]", "num", "num"),

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engine_differences import compare
-from known_differences import ERROR, EXCEPTIONS, REFUSED, UNDEFINED, KnownDifference
+from builtin_arguments import NOT_ASKED
+from engine_differences import compare, compare_functions
+from interlock_gateway.policy.checks.builtin_list import allowed_builtins
+from known_differences import ERROR, EXCEPTIONS, FAIL_ONLY_IN_OPA, REFUSED, UNDEFINED, KnownDifference
+from opa_cases import builtin_declarations, module_directory
 from opa_server import OpaServer, running_opa
 from policy_runs import PolicyRequest, run_policies
 
@@ -33,6 +36,17 @@ def test_no_policy_that_can_be_loaded_is_read_differently(server: OpaServer) -> 
     assert tally.evaluated > POLICIES
     assert tally.defined > tally.evaluated / 3, "the policies say too little to compare"
     assert len(tally.only_ours) + len(tally.only_theirs) < tally.evaluated / 10
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.req("ENG-2", "ENG-5")
+def test_no_declared_function_answers_differently(server: OpaServer, program: Any) -> None:
+    declarations = builtin_declarations(module_directory(program("go")))
+    asked = {name: declarations[name] for name in sorted(allowed_builtins() - NOT_ASKED)}
+    tally = compare_functions(server, asked, SEED, POLICIES // 40)
+    assert not tally.disagreeing, "\n".join(map(str, tally.disagreeing[:5]))
+    assert tally.defined > tally.evaluated / 3
+    assert {found.rule for found in tally.only_theirs} <= FAIL_ONLY_IN_OPA
 
 
 @pytest.mark.req("ENG-2", "CON-3")

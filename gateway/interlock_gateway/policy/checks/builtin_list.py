@@ -24,6 +24,19 @@ def why_refused(name: str) -> str:
 
 
 @cache
+def signature(name: str) -> tuple[tuple[frozenset[str] | None, ...], frozenset[str] | None] | None:
+    """The kinds of values that a declared function takes, one for each argument, and gives; None stands for any."""
+    found = _builtins().get(name)
+    if not found or not found["declared"]:
+        return None
+    return tuple(_kinds(listed) for listed in found["takes"]), _kinds(found["gives"])
+
+
+def _kinds(listed: list[str]) -> frozenset[str] | None:
+    return frozenset(listed) or None
+
+
+@cache
 def _builtins() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = json.loads(SUBSET.read_text(encoding="utf-8"))["builtins"]
     return found

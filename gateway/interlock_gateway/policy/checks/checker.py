@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.checks import constructs, reach, rules, undefined
+from interlock_gateway.policy.checks import constructs, contradictions, reach, rules, types, undefined
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import Program
 from interlock_gateway.policy.checks.syntax import RegoFile, parse, unloadable
@@ -39,6 +39,9 @@ AUTHOR_CHECKS: tuple[Check, ...] = (
     reach.check_data,
     reach.check_use,
     reach.check_conditions,
+    reach.check_settings_read,
+    contradictions.check_contradictions,
+    types.check_types,
 )
 
 

@@ -10,6 +10,7 @@ from interlock_gateway.policy.checks.syntax import RegoFile, Rule, literal, refe
 RULES = ("interlock", "rules")
 CUSTOM = ("interlock", "custom")
 FINDINGS = "findings"
+_NOTHING = object()
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,16 @@ class Program:
 
     def has_data(self, parts: Sequence[str]) -> bool:
         """Whether the data document has a value at `parts`."""
+        return self.value_at(parts) is not _NOTHING
+
+    def value_at(self, parts: Sequence[str]) -> Any:
+        """The value that the data document has at `parts`; nothing that is JSON where it has none."""
         node: Any = self.data
         for part in parts:
             if not isinstance(node, Mapping) or part not in node:
-                return False
+                return _NOTHING
             node = node[part]
-        return True
+        return node
 
 
 def holds_findings(name: str) -> bool:

@@ -7,6 +7,7 @@ from interlock_gateway.policy.checks.builtin_list import allowed_builtins, why_r
 from interlock_gateway.policy.checks.input_paths import NoSuchFieldError, possible_values
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import CUSTOM, Program, is_collected
+from interlock_gateway.policy.checks.suggestions import meant
 from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, nodes, reference
 
 SETTINGS = ("interlock", "settings")
@@ -23,7 +24,7 @@ def check_builtins(program: Program) -> Iterator[Problem]:
             own = (*file.package, call.base) if call.base != "data" else call.literal
             name = str(call)
             if own not in program.functions and name not in allowed_builtins():
-                why = f": it {why_refused(name)}" if why_refused(name) else ""
+                why = f": it {why_refused(name)}" if why_refused(name) else _near(name)
                 yield Problem(file.path, call.line, "builtin_refused", f"calls {name}, which policies may not use{why}")
 
 
@@ -53,7 +54,25 @@ def check_data(program: Program) -> Iterator[Problem]:
                 continue
             kind = "setting_unknown" if known[:2] == SETTINGS else "reference_unknown"
             what = f"there is no setting {'.'.join(known[2:])}" if known[:2] == SETTINGS else f"there is no {found}"
-            yield Problem(file.path, found.line, kind, what)
+            yield Problem(file.path, found.line, kind, what + _meant_in_data(program, known))
+
+
+def check_settings_read(program: Program) -> Iterator[Problem]:
+    """Every setting is read by a rule: one that is not says something that is not so."""
+    read = {
+        found.literal for file in program.files for found in file.references if found.base == "data" and found.parts
+    }
+    settings = program.value_at(SETTINGS)
+    for path in _leaves(settings, SETTINGS) if isinstance(settings, dict) else ():
+        if not any(path[: len(prefix)] == prefix or prefix[: len(path)] == path for prefix in read):
+            concern, name = path[len(SETTINGS)], ".".join(path[len(SETTINGS) :])
+            yield Problem(f"settings/{concern}/data.yaml", 1, "setting_unread", f"no rule reads the setting {name}")
+
+
+def _leaves(node: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The settings: the values of each concern, whole, whatever is in them."""
+    for concern, values in node.items():
+        yield from ((*path, concern, name) for name in values) if isinstance(values, dict) else [(*path, concern)]
 
 
 def check_use(program: Program) -> Iterator[Problem]:
@@ -85,8 +104,8 @@ def _check_path(program: Program, file: RegoFile, found: Reference) -> Iterator[
     try:
         possible_values(program.input_schema, found.parts)
     except NoSuchFieldError as error:
-        known = f"; there is {', '.join(error.known)}" if error.known else ""
-        yield Problem(file.path, found.line, "input_unknown", f"{found}: the input has no {error.name} here{known}")
+        message = f"{found}: the input has no {error.name} here{meant(error.name, error.known)}"
+        yield Problem(file.path, found.line, "input_unknown", message)
 
 
 def _exists(program: Program, parts: tuple[str, ...]) -> bool:
@@ -98,6 +117,24 @@ def _exists(program: Program, parts: tuple[str, ...]) -> bool:
             rest = parts[length:]
             return not rest or rest[0] in program.packages[package] or program.has_data(parts)
     return program.has_data(parts) or any(package[: len(parts)] == parts for package in program.packages)
+
+
+def _near(name: str) -> str:
+    """A built-in function whose name is nearly this, as words; none are listed when there is none."""
+    found = meant(name, allowed_builtins())
+    return found if "did you mean" in found else ""
+
+
+def _meant_in_data(program: Program, parts: tuple[str, ...]) -> str:
+    """What may be meant: a name beside the first part that there is not."""
+    for length in range(len(parts)):
+        node: Any = program.value_at(parts[:length])
+        names = {package[length] for package in program.packages if package[:length] == parts[:length] != package}
+        names |= program.packages.get(parts[:length], frozenset())
+        names |= node.keys() if isinstance(node, dict) else set()
+        if parts[length] not in names:
+            return meant(parts[length], names)
+    return ""
 
 
 def _constant_conditions(file: RegoFile, rule: Rule) -> Iterator[Problem]:
