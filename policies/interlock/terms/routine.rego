@@ -74,7 +74,9 @@ routine_command(command) if disposing(command)
 
 # What is asked for its version does nothing else.
 routine_command(command) if {
-	command.argv == [command.name, "--version"]
+	count(command.argv) == 2
+	command.argv[0] == command.name
+	command.argv[1] in {"--version", "-version", "-V", "-v"}
 }
 
 working(command) if {

@@ -17,6 +17,7 @@ test_bash_routine_allows_what_is_listed if {
 		one(["./gradlew", "test"], {"name": "gradlew"}),
 		one(["mv", "a.txt", "b.txt"], {}),
 		one(["node", "--version"], {}),
+		one(["java", "-version"], {}),
 		routine_in("pytest", {"assignments": [{"name": "CI", "value": "1"}]}),
 		running({"commands": [command(["npx", "tsc"]), command(["tsc"])]}),
 		running({"commands": [command(["pytest"]), command(["tail", "-5"])]}),
