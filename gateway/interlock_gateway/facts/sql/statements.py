@@ -156,6 +156,8 @@ def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
         return _doubted(plain, f"{min(hidden)} in the middle of it is not understood")
     if structure is None:
         return plain
+    if effect == "read" and _locks(words(statement)):
+        plain = replace(plain, effect="session")
     grave = {"insert", "update", "delete", "merge", "select into"} & {*structure.verbs}
     if first in STRUCTURED and effect == "read" and grave:
         plain = replace(plain, effect="write", kind=min(grave) if first == "WITH" or len(grave) == 1 else plain.kind)
@@ -165,6 +167,14 @@ def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
         reads=structure.reads,
         writes=structure.writes,
         condition=structure.condition,
+    )
+
+
+def _locks(texts: Sequence[str]) -> bool:
+    """Whether rows are locked until the transaction ends: `FOR UPDATE` and its kin."""
+    return any(
+        (first == "FOR" and second in {"UPDATE", "SHARE", "NO", "KEY"}) or (first, second) == ("IN", "SHARE")
+        for first, second in pairwise(texts)
     )
 
 
