@@ -18,14 +18,13 @@ from interlock_gateway.cli.explaining import explain_decision
 from interlock_gateway.cli.gateway_denials import in_words
 from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.options import ConfigFile, Output, examples
-from interlock_gateway.cli.policy_sources import AuditDirectory, Overlays, chosen_overlays
+from interlock_gateway.cli.policy_sources import AuditDirectory, Overlays, chosen_overlays, configured_bundle
 from interlock_gateway.cli.recorded_decision import RecordedDecision, recorded_decision
 from interlock_gateway.cli.screen import Block, Fields, Lines, OutputFormat, Screen, Table, Text
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.core.decision import Verdict
 from interlock_gateway.policy.explain.origins import Origins
-from interlock_gateway.policy.loader import load_bundle
 
 _VERDICT_CODE = {Verdict.ALLOW: ExitCode.OK, Verdict.DENY: ExitCode.REFUSED}
 _MEMBERS = frozenset({"verdict", "code", "message", "rule"})
@@ -99,21 +98,21 @@ def _explained(
     call: str, settings: Config, overlay: list[Path] | None, audit_dir: Path | None, timeout: float
 ) -> Explained | RecordedDecision:
     """The explanation; a recorded decision about which policy was not asked is given back as it is."""
-    overlays = chosen_overlays(overlay, settings)
-    profile = settings.policy.profile
     recorded = None
     if not _is_described(call):
         recorded = recorded_decision(audit_dir or Path(settings.at_state(settings.audit.dir)), call)
         if recorded.document is None:
             return recorded
-    bundle = load_bundle(profile=profile, overlays=overlays)
+    bundle = configured_bundle(settings, overlay)
     document: Mapping[str, Any] = (
         policy_document(_written(call), settings, revision=bundle.revision)
         if recorded is None or recorded.document is None
         else recorded.document
     )
     explanation = explain_decision(bundle, document, timeout)
-    return Explained(explanation, recorded, bundle, Origins(profile=profile, overlays=overlays))
+    otherwise = "shipped" if overlay or settings.policy.bundle is None else "bundle"
+    origins = Origins(profile=bundle.profile, overlays=chosen_overlays(overlay, settings), otherwise=otherwise)
+    return Explained(explanation, recorded, bundle, origins)
 
 
 def _is_described(call: str) -> bool:

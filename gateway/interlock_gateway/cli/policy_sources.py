@@ -28,15 +28,15 @@ def chosen_overlays(given: list[Path] | None, config: Config) -> tuple[Path, ...
     return tuple(given) if given else config.policy.overlays
 
 
-def configured_bundle(config: Config) -> PolicyBundle:
-    """The policies of the configuration; of a bundle, the last good one that a gateway here has kept.
+def configured_bundle(config: Config, overlays: list[Path] | None = None) -> PolicyBundle:
+    """The policies of the configuration, or with other overlays; of a bundle, the last good one that was kept here.
 
     Raises `CommandError` when there is none, and what loading them raises.
     """
-    kept = kept_bundle(config)
+    kept = kept_bundle(config) if not overlays else None
     if kept is not None:
         return kept
-    return load_bundle(profile=config.policy.profile, overlays=config.policy.overlays)
+    return load_bundle(profile=config.policy.profile, overlays=chosen_overlays(overlays, config))
 
 
 def candidate_bundle(config: Config, against: Path | None, overlays: list[Path] | None, profile: str) -> PolicyBundle:

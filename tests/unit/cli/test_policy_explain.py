@@ -1,5 +1,6 @@
 """`interlock policy explain`: a denial understood on one screen, from a described call or from a receipt."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 from command_runs import run, run_json
 from interlock_gateway.cli.gateway_denials import MEANINGS, in_words
+from interlock_gateway.config_loader import load_config
 from interlock_gateway.core.decision import GatewayErrorCode
+from interlock_gateway.operate.policy_start import open_policies
 from interlock_gateway.policy.loader import load_bundle
 from receipts_on_disk import RecordedCall, write_receipts
 
@@ -165,3 +168,20 @@ def test_eval_shows_rules_that_nearly_fired_and_what_was_read() -> None:
     shown = run("policy", "eval", json.dumps(CALLS[0])).stdout
     assert "rules that one condition kept from firing:" in shown
     assert "settings that the rules which fired read:" in shown
+
+
+async def test_a_configured_bundle_explains_as_it_was_kept(tmp_path: Path) -> None:
+    bundle, config = tmp_path / "policy.tar.gz", tmp_path / "interlock.yaml"
+    assert run("policy", "bundle", "build", "--profile", "strict", "--out", bundle).exit_code == 0
+    config.write_text(json.dumps({"state": {"dir": str(tmp_path)}, "policy": {"bundle": {"url": str(bundle)}}}))
+    ended = await asyncio.to_thread(run, "policy", "explain", json.dumps(CALLS[4]), "--config", config)
+    assert ended.exit_code == 1
+    assert "no gateway has loaded the configured bundle here yet" in ended.stderr
+    settings = load_config(config, {})
+    origin = open_policies(settings.policy, settings.policy_dir)
+    await origin.look()
+    loaded = await origin.load()
+    await origin.activated()
+    await origin.close()
+    found = await asyncio.to_thread(explained, {"tool": LOOK, "input": {}}, "--config", config)
+    assert found["policy"] == {"revision": loaded.revision, "profile": "strict"}

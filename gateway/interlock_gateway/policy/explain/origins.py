@@ -21,11 +21,14 @@ class Layer:
 
 
 class Origins:
-    """Tells where settings come from, by reading again what a bundle was made of; the last layer that has it set it."""
+    """Tells where settings come from, by reading again what policies were made of; the last layer that has it set it.
 
-    def __init__(self, *, profile: str, overlays: Sequence[Path] = (), directory: Path | None = None) -> None:
-        root = directory or shipped_policies()
-        profiles = _read(root / "profiles" / _DATA)
+    `otherwise` is what all others are said to come from.
+    """
+
+    def __init__(self, *, profile: str, overlays: Sequence[Path] = (), otherwise: str = "shipped") -> None:
+        self._otherwise = otherwise
+        profiles = _read(shipped_policies() / "profiles" / _DATA)
         self._layers = [
             Layer(f"profile {profile}", _part(profiles, profile, "settings")),
             *(Layer(str(overlay / _DATA), _part(_read(overlay / _DATA), "settings")) for overlay in overlays),
@@ -39,7 +42,7 @@ class Origins:
                 continue
             if setting.matched is None or not isinstance(value, dict) or setting.matched in value:
                 return layer.place
-        return "shipped"
+        return self._otherwise
 
 
 def _read(path: Path) -> Any:
