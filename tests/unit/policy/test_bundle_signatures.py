@@ -2,6 +2,7 @@
 
 import base64
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from interlock_gateway.policy.bundles.archive import read_archive
 from interlock_gateway.policy.bundles.building import packed, signed
 from interlock_gateway.policy.bundles.errors import BundleError, BundleFault
 from interlock_gateway.policy.bundles.hashing import document_of, file_hash
+from interlock_gateway.policy.bundles.loading import load_opened
 from interlock_gateway.policy.bundles.opened import open_bundle
 from interlock_gateway.policy.bundles.signing import SIGNATURES, sign_files, verify_files
+from interlock_gateway.policy.settings import PolicySourceError
 
 ALGORITHMS = ["RS256", "RS512", "PS256", "PS384", "ES256", "ES384", "ES512", "HS256", "HS512"]
 
@@ -246,3 +249,21 @@ def test_files_that_mean_nothing_are_left_alone() -> None:
     opened = open_bundle(packed({**small_files(), "README.md": b"# hello", "sub/more.yaml": b"a: 1"}))
     assert list(opened.modules) == ["main.rego"]
     assert list(read_archive(packed(small_files()), 100_000)) == [".manifest", "data.json", "main.rego"]
+
+
+def test_an_overlays_bundle_without_room_to_unpack_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"custom/a.rego": b"package interlock.custom\n"}
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    with pytest.raises(BundleError, match="TMPDIR"):
+        load_opened(open_bundle(packed(files)), profile="standard")
+
+
+def test_problems_of_an_overlays_bundle_have_their_place_in_it() -> None:
+    files = {"custom/a.rego": b"package interlock.custom\n\nfindings contains {\n", "data.json": b"{}"}
+    with pytest.raises(PolicySourceError) as caught:
+        load_opened(open_bundle(packed(files)), profile="standard")
+    assert caught.value.place == "bundle/custom/a.rego:4"
+    unknown = {"data.json": b'{"settings": {"confidense": {}}}'}
+    with pytest.raises(PolicySourceError) as caught:
+        load_opened(open_bundle(packed(unknown)), profile="standard")
+    assert caught.value.place.startswith("bundle/data.yaml")

@@ -60,15 +60,23 @@ def _profile(tree: JsonObject, profile: str) -> JsonObject:
 
 
 def _on_top(opened: OpenedBundle, profile: str, overlays: Sequence[Path]) -> PolicyBundle:
-    with tempfile.TemporaryDirectory(prefix="interlock-bundle-") as place:
-        directory = Path(place, NAME)
-        _write(directory, opened.modules, opened.data)
-        try:
-            return load_bundle(profile=profile, overlays=(directory, *overlays))
-        except PolicySourceError as error:
-            # With the places in the bundle, not in a directory that will be gone.
-            where, what = (text.replace(f"{place}/", "") for text in (error.place, error.problem))
-            raise PolicySourceError(where, what) from error
+    try:
+        with tempfile.TemporaryDirectory(prefix="interlock-bundle-") as place:
+            return _unpacked(opened, Path(place), profile, overlays)
+    except OSError as error:
+        problem = f"cannot be unpacked to a temporary directory (TMPDIR): {error.strerror or error}"
+        raise BundleError(BundleFault.NOT_LOADABLE, problem) from error
+
+
+def _unpacked(opened: OpenedBundle, place: Path, profile: str, overlays: Sequence[Path]) -> PolicyBundle:
+    directory = place / NAME
+    _write(directory, opened.modules, opened.data)
+    try:
+        return load_bundle(profile=profile, overlays=(directory, *overlays))
+    except PolicySourceError as error:
+        # With the places in the bundle, not in a directory that will be gone.
+        where, what = (text.replace(f"{place}/", "") for text in (error.place, error.problem))
+        raise PolicySourceError(where, what) from error
 
 
 def _write(directory: Path, modules: Mapping[str, str], data: JsonObject) -> None:
