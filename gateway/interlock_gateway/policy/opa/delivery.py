@@ -7,6 +7,7 @@ modules, and when a gateway last said that it uses it.
 
 import asyncio
 import re
+from collections.abc import Callable
 
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
@@ -58,30 +59,44 @@ class Delivery:
         async with self._in_time():
             await self._client.put_data(f"{INDEX}/{placed.name}", entry)
 
-    async def clean(self, used: PlacedPolicies) -> int:
-        """Delete what no gateway has said to use for an hour; how many places that were."""
+    async def clean(self, in_use: Callable[[], str]) -> int:
+        """Delete what no gateway has said to use for an hour; how many places that were.
+
+        `in_use` names the place that this gateway uses at that moment.
+        """
         async with self._in_time():
             index = await self._client.read_data(INDEX)
-        stale = [name for name, entry in index.items() if name != used.name and self._is_stale(name, entry)]
-        for name in stale:
+        deleted = 0
+        for name, entry in index.items():
+            if name == in_use() or not self._is_stale(name, entry):
+                continue
             # The data first: without it nothing else counts. The index last, so that what is left is found again.
             async with self._in_time():
                 await self._client.remove_data(f"{ROOT}/{name}")
-            await self._remove_modules(_modules(name, index[name]))
+            await self._remove_modules(_modules(name, entry))
             async with self._in_time():
                 await self._client.remove_data(f"{INDEX}/{name}")
-        return len(stale)
+            deleted += 1
+        return deleted
 
     async def _push_modules(self, placed: PlacedPolicies) -> None:
         """Outlines first, so that every function is there that is called."""
         for name, source in placed.modules:
             async with self._in_time():
                 await self._client.put_policy(name, outline(source))
-        for name, source in (*placed.modules, placed.entry):
-            async with self._in_time():
-                problem = await self._client.put_policy(name, source)
-            if problem:
-                raise PolicyUnavailableError(f"OPA does not take the policies: {placed.relocated(problem)}")
+        left = [*placed.modules, placed.entry]
+        while left:
+            refused = []
+            for name, source in left:
+                async with self._in_time():
+                    problem = await self._client.put_policy(name, source)
+                if problem:
+                    refused.append((name, source, problem))
+            # Again as long as that helps: an outline is made without understanding the module.
+            if len(refused) == len(left):
+                words = placed.relocated(refused[0][2])
+                raise PolicyUnavailableError(f"OPA does not take the policies: {words}")
+            left = [(name, source) for name, source, _ in refused]
 
     async def _remove_modules(self, names: list[str]) -> None:
         """OPA keeps a module while others call its functions: first none calls any."""

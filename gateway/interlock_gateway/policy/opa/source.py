@@ -161,7 +161,7 @@ class PushedSource:
         self._said_at = self._clock.now()
         try:
             await self._delivery.mark_used(placed)
-            if deleted := await self._delivery.clean(placed):
+            if deleted := await self._delivery.clean(lambda: self._placed.name if self._placed is not None else ""):
                 _log.info("deleted policies in OPA that nobody uses", extra={"deleted": deleted})
         except (OpaFaultError, TimeoutError) as error:
             _log.warning("policies in OPA that nobody uses cannot be deleted", extra={"problem": str(error)})
