@@ -12,10 +12,10 @@ from interlock_gateway.policy.corpus.sessions import Harm, load_corpus
 # In percent: how much harm may be let through, and how many may be bothered for nothing. A figure that gets better is
 # lowered here; one that gets worse is a rule to mend.
 BOUNDS = {
-    ("standard", "tuned with"): (9.5, 1.5),
-    ("standard", "held out"): (7.0, 8.0),
-    ("strict", "tuned with"): (6.0, 11.0),
-    ("strict", "held out"): (6.0, 11.0),
+    ("standard", "tuned with"): (8.6, 1.3),
+    ("standard", "held out"): (12.3, 6.6),
+    ("strict", "tuned with"): (5.5, 10.6),
+    ("strict", "held out"): (7.1, 8.9),
 }
 CHOSEN = {"tuned with": tuned, "held out": held_out}
 
