@@ -35,13 +35,13 @@ def watched(at: Place, tmp_path: Path) -> Iterator[Any]:
 
 def waiting(at: Place, name: str) -> tuple[str, str, str]:
     """Leave a call waiting that would make a file; its session, its call, its checkpoint."""
-    held = at.json("call", "bash", f"command=touch {name}", "--detach", "--call-id", "c", code=ExitCode.WAITING)
+    held = at.json("call", "bash", f"command=ln -s . {name}", "--detach", "--call-id", "c", code=ExitCode.WAITING)
     return held["session_id"], "c", held["checkpoint"]["checkpoint_id"]
 
 
 def outcome(at: Place, session: str, name: str, code: int = 0) -> Any:
     """The same call again, which picks up what became of it."""
-    return at.json("call", "bash", f"command=touch {name}", "--call-id", "c", "--session", session, code=code)
+    return at.json("call", "bash", f"command=ln -s . {name}", "--call-id", "c", "--session", session, code=code)
 
 
 def made(at: Place, name: str) -> bool:
@@ -55,9 +55,9 @@ def test_a_watch_tells_of_a_call_and_the_list_and_the_whole_of_it_are_shown(at: 
     listed = at.json("checkpoints", "list")["checkpoints"]
     assert checkpoint in [one["checkpoint_id"] for one in listed]
     shown = at.run("checkpoints", "show", checkpoint)
-    for words in ("touch shown", "asked by:", "local-agent", "why a person:", "expires:", "what would run"):
+    for words in ("ln -s . shown", "asked by:", "local-agent", "why a person:", "expires:", "what would run"):
         assert words in shown.stdout
-    assert at.json("checkpoints", "show", checkpoint)["input"] == {"command": "touch shown"}
+    assert at.json("checkpoints", "show", checkpoint)["input"] == {"command": "ln -s . shown"}
     assert checkpoint in at.run("checkpoints", "list").stdout
     at.run("checkpoints", "deny", checkpoint, "--reason", "only shown")
 
@@ -79,7 +79,7 @@ def test_without_a_yes_nothing_is_approved(at: Place) -> None:
     _, _, checkpoint = waiting(at, "asked")
     asked = at.run("checkpoints", "approve", checkpoint, typed="n\n")
     assert asked.exit_code == ExitCode.REFUSED
-    assert "touch asked" in asked.stdout
+    assert "ln -s . asked" in asked.stdout
     assert "nothing was answered" in asked.stderr
     assert at.run("checkpoints", "approve", checkpoint).exit_code == ExitCode.REFUSED
     assert at.json("checkpoints", "show", checkpoint)["state"] == "open"
@@ -100,14 +100,14 @@ def test_a_denial_says_why_to_the_model(at: Place) -> None:
 @pytest.mark.usefixtures("watched")
 def test_an_edit_is_given_or_written_in_the_editor(at: Place, tmp_path: Path) -> None:
     session, _, checkpoint = waiting(at, "asked-for")
-    given = '{"command": "touch given"}'
+    given = '{"command": "ln -s . given"}'
     shown = at.run("checkpoints", "edit", checkpoint, "--input", given, "--yes")
     assert shown.exit_code == 0, shown.output
-    assert '+  "command": "touch given"' in shown.stdout
+    assert '+  "command": "ln -s . given"' in shown.stdout
     outcome(at, session, "asked-for")
     assert (made(at, "asked-for"), made(at, "given")) == (False, True)
     editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nsed -i "s/touch written-not/touch written/" "$1"\n')
+    editor.write_text('#!/bin/sh\nsed -i "s/ln -s . written-not/ln -s . written/" "$1"\n')
     editor.chmod(0o700)
     session, _, checkpoint = waiting(at, "written-not")
     assert at.run("checkpoints", "edit", checkpoint, "--yes", VISUAL="true").exit_code == ExitCode.REFUSED
@@ -135,7 +135,7 @@ def test_what_is_not_there_and_what_is_no_state_end_with_their_codes(at: Place) 
 @pytest.mark.usefixtures("watched")
 def test_hostile_text_is_shown_and_does_nothing(at: Place) -> None:
     hostile = "tidy up \x1b[2J\x1b]0;owned\x07 \u202egnp.exe \u200b\x9b2J"
-    arguments = ("call", "bash", "command=touch hostile", "--detach", "--intent", hostile)
+    arguments = ("call", "bash", "command=ln -s . hostile", "--detach", "--intent", hostile)
     checkpoint = at.json(*arguments, code=ExitCode.WAITING)["checkpoint"]["checkpoint_id"]
     for command in (("show", checkpoint), ("list",), ("show", checkpoint, "-o", "json"), ("list", "-o", "json")):
         shown = at.run("checkpoints", *command).stdout
@@ -190,7 +190,7 @@ def test_at_a_terminal_a_live_view_shows_what_waits_and_keys_answer_it(at: Place
     with terminal("checkpoints", "watch", env=environment(at)) as (screen, process):
         screen.until("Nothing waits. While this is open, you can be asked.")
         session, _, checkpoint = waiting(at, "by-key")
-        shown = screen.until("touch by-key")
+        shown = screen.until("ln -s . by-key")
         assert checkpoint in shown
         screen.until("a approve")
         screen.press("a")
@@ -200,7 +200,7 @@ def test_at_a_terminal_a_live_view_shows_what_waits_and_keys_answer_it(at: Place
         screen.until(f"{checkpoint} is approved")
         assert outcome(at, session, "by-key")["status"] == "completed"
         hostile = "tidy up \x1b]0;owned\x07\u202e"
-        arguments = ("call", "bash", "command=touch other", "--detach", "--intent", hostile)
+        arguments = ("call", "bash", "command=ln -s . other", "--detach", "--intent", hostile)
         other = at.json(*arguments, code=ExitCode.WAITING)["checkpoint"]["checkpoint_id"]
         screen.until("<U+202E>")
         assert "\x1b]0;owned" not in screen.raw
