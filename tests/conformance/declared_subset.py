@@ -55,7 +55,6 @@ DIFFERS = {
     "regex.is_valid": "takes other expressions for valid than OPA",
     "regex.replace": "is undefined for expressions that OPA takes for valid",
     "regex.template_match": "is false where OPA has an error",
-    "regex.split": "splits by the empty expression in another way than OPA",
     "time.add_date": "counts days of months in another way than OPA",
     "time.format": "writes fractions of a second in another way than OPA",
     "time.parse_ns": "panics with some layouts",

@@ -54,6 +54,7 @@ EXPRESSIONS = (
     'object.union_n([{"a": 1}, {"b": 2}, {"a": 3}])',
     "product([2, 3, 4])",
     'regex.match("^a+b?$", "aaab")',
+    'regex.split("[,;]", "a,b;c")',
     'replace("aXbX", "X", "-")',
     "round(2.5)",
     "round(-2.5)",
