@@ -7,7 +7,7 @@ from facts_bash_cases import ALL
 from facts_calls import Bash, Facts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from interlock_gateway.facts.shell.reading import MAX_COMMANDS, MAX_DEPTH, MAX_SCRIPT_BYTES, MAX_STEPS
+from interlock_gateway.facts.shell.reading import MAX_COMMANDS, MAX_DEPTH, MAX_NESTING, MAX_SCRIPT_BYTES, MAX_STEPS
 from interlock_gateway.facts.shell.survey import Survey
 
 pytestmark = pytest.mark.req("PIPE-5")
@@ -203,6 +203,11 @@ def test_work_is_bounded_whatever_the_script(script: str) -> None:
         ("$(" * (MAX_DEPTH + 1) + "zap" + ")" * (MAX_DEPTH + 1), "nested more than 16 deep"),
         ("sudo " * (MAX_DEPTH + 2) + "zap", "wrap one another more than 16 deep"),
         ("eval " * (MAX_DEPTH + 2) + "zap", "nested more than 16 deep"),
+        ("echo " + "${a:-" * (MAX_NESTING + 1) + "}" * (MAX_NESTING + 1), "nested more than 48 deep"),
+        ("echo " + '"${a:-' * 2_000, "nested more than 48 deep"),
+        ("echo " + "${a[" * 2_000, "nested more than 48 deep"),
+        ("echo " + "$((" * 2_000, "nested more than 48 deep"),
+        ("a=(" * 2_000, "nested more than 48 deep"),
     ],
     ids=lambda value: ascii(value)[:24],
 )
@@ -215,6 +220,7 @@ def test_what_is_past_a_bound_is_said(bash: Bash, script: str, reason: str) -> N
 def test_what_is_within_the_bounds_is_read(bash: Bash) -> None:
     assert bash("( " * MAX_DEPTH + "zap" + ")" * MAX_DEPTH)["names"] == ["zap"]
     assert len(bash("zap;" * MAX_COMMANDS)["commands"]) == MAX_COMMANDS
+    assert bash("echo " + "${a:-" * MAX_NESTING + "}" * MAX_NESTING)["parse_error"] is False
     assert bash("sudo " * MAX_DEPTH + "zap")["names"] == ["sudo", "zap"]
     assert bash("zap '" + "x" * (MAX_SCRIPT_BYTES - 6) + "'")["parse_error"] is False
 

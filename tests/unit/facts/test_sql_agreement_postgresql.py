@@ -1,4 +1,4 @@
-"""A real PostgreSQL is asked about random texts in read-only transactions: what is said to read is not refused there."""
+"""A real PostgreSQL is asked about random texts in read-only transactions: what is said to read is not refused."""
 
 import random
 from collections.abc import Iterator

@@ -124,6 +124,12 @@ class ExpansionReader(ABC):
     def dollar(self, quoting: Quoting) -> str:
         """What stands at `$`: literal text, or a hole."""
         self.reading.budget.step()
+        self.reading.budget.deeper()
+        value = self._dollar(quoting)
+        self.reading.budget.back()
+        return value
+
+    def _dollar(self, quoting: Quoting) -> str:
         match = _DOLLAR.match(self.text, self.pos)
         kind = match.lastgroup if match else None
         if match is None or kind is None or (kind in {"single", "double"} and quoting is not Quoting.BARE):

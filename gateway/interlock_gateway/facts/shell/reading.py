@@ -11,6 +11,8 @@ PROCESS = f"/dev/fd/{HOLE}"
 MAX_SCRIPT_BYTES = 64 * 1024
 MAX_COMMANDS = 2_000
 MAX_DEPTH = 16
+MAX_NESTING = 48
+"""Expansions inside one another, as in `${a:-${b:-c}}`."""
 MAX_STEPS = 10_000
 """Words, expansions and nested scripts that one call may cost; the bound on time that no script can move."""
 
@@ -100,6 +102,17 @@ class Budget:
 
     steps: int = MAX_STEPS
     commands: int = MAX_COMMANDS
+    nesting: int = MAX_NESTING
+
+    def deeper(self) -> None:
+        """Count an expansion that others may stand in. Raises LimitExceededError when there are too many."""
+        self.nesting -= 1
+        if self.nesting < 0:
+            raise LimitExceededError(f"expansions are nested more than {MAX_NESTING} deep")
+
+    def back(self) -> None:
+        """Say that the last one has ended."""
+        self.nesting += 1
 
     def step(self, cost: int = 1) -> None:
         """Count work. Raises LimitExceededError when there has been too much."""

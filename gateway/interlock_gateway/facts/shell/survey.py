@@ -87,7 +87,8 @@ class Survey:
             text = self._unusual(text)
         try:
             self._script(text, Scope(), (), moved=False)
-        except LimitExceededError as limit:
+        except (LimitExceededError, RecursionError) as limit:
+            # The bounds on depth are there to be met first; Python's own is the net below them.
             self.errors.append(str(limit))
 
     def take_words(self, texts: list[str]) -> None:

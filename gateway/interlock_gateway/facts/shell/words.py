@@ -115,7 +115,10 @@ class WordReader(ExpansionReader):
             self.backtick(Quoting.BARE)
             parts.pieces.append(HOLE)
         elif char == "(":
-            return self._array(parts, name)
+            self.reading.budget.deeper()
+            found = self._array(parts, name)
+            self.reading.budget.back()
+            return found
         elif self.process_substitution():
             parts.pieces.append(PROCESS)
         else:
