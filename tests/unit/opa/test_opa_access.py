@@ -119,6 +119,26 @@ async def test_a_token_file_is_read_again_when_it_changes(program: Any, socket_d
             await eventually(lambda: engine.ready)
 
 
+@pytest.mark.req("ENG-3")
+async def test_a_token_file_that_is_gone_for_a_while_is_read_when_it_is_back(
+    program: Any, socket_directory: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "authz.rego").write_text(AUTHORISED)
+    token = tmp_path / "token"
+    token.write_text("wrong\n")
+    more = ("--authentication", "token", "--authorization", "basic", str(tmp_path / "authz.rego"))
+    with running_opa(program("opa"), f"unix:{socket_directory}/opa.sock", *more) as server:
+        async with asking(OpaAccess(socket=server.path, token_file=token), bounds=STRICT) as engine:
+            for _ in range(STRICT.failures):
+                await failure(engine)
+            token.unlink()
+            await eventually(lambda: "cannot be read" in engine.trouble)
+            await failure(engine)
+            token.write_text("let-me-in\n")
+            await eventually(lambda: engine.ready)
+            assert await said(engine) == "hello"
+
+
 @pytest.mark.parametrize("content", ["", "two words", "ümlaut", None])
 async def test_a_token_file_without_a_token_ends_the_start(tmp_path: Path, content: str | None) -> None:
     token = tmp_path / "token"

@@ -12,7 +12,7 @@ from interlock_gateway.policy.opa.delivery import STALE_S
 from interlock_gateway.policy.opa.engine import OpaEngine
 from interlock_gateway.policy.opa.placing import place
 from opa_process import OpaProcess
-from waiting import eventually
+from waiting import eventually, eventually_so
 
 
 @pytest.mark.req("ENG-1")
@@ -213,6 +213,24 @@ async def test_what_no_gateway_uses_any_more_is_deleted_after_an_hour(opa: OpaPr
         assert "result" not in await does(opa.ask, "GET", f"/v1/data/{old.data_path}")
         assert list((await does(opa.ask, "GET", "/v1/data/interlock_pushed_index"))["result"]) == [new.name]
         assert await said(engine) == "new"
+
+
+async def test_what_a_busy_gateway_uses_is_kept_also_when_it_is_asked_all_the_time(opa: OpaProcess) -> None:
+    clock, later = HeldClock(), HeldClock()
+    async with asking(unix(opa.url), saying("busy"), clock=clock) as busy:
+        clock.ahead_s = later.ahead_s = STALE_S + 1
+
+        async def asked_on() -> bool:
+            await said(busy)
+            index = (await does(opa.ask, "GET", f"/v1/data/interlock_pushed_index/{place(saying('busy')).name}"))[
+                "result"
+            ]
+            return bool(index["used_at"] > clock.now() - 60)
+
+        await eventually_so(asked_on)
+        async with asking(unix(opa.url), saying("other"), clock=later) as other:
+            await other.look()
+            assert set(place(saying("busy")).ids) <= set(await does(opa.policies))
 
 
 async def test_an_index_that_somebody_else_wrote_deletes_nothing_of_theirs(opa: OpaProcess) -> None:

@@ -237,16 +237,25 @@ class OpaEngine:
             if not self._breaker.admits:
                 await asyncio.sleep(self._breaker.delay_s)
                 self._breaker.begin_probe()
-            elif self._answered and self._adopted is not None:
-                self._answered = False
-                continue
             try:
-                await self._look()
+                await self._look_unless_asked()
             except PolicyUnavailableError as error:
                 self._trouble = str(error)
                 _log.warning("the policies cannot be brought to OPA", extra={"problem": self.trouble})
             except Exception:  # noqa: BLE001 - who stopped here would never let calls ask again
                 _log.exception("looking after the policy server failed")
+            if self._breaker.state is BreakerState.HALF_OPEN:
+                # What ended the probe was no answer.
+                self._breaker.failed(probe=True)
+
+    async def _look_unless_asked(self) -> None:
+        """Look, unless calls have been answered since the last time: that says as much."""
+        if self._breaker.admits and self._answered and self._adopted is not None:
+            self._answered = False
+            self._client.token.read()
+            await self._source.keep_house()
+        else:
+            await self._look()
 
     async def _look(self) -> None:
         """Ask one question: which policies it has; bring them when they are missing and that is ours to do.
