@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from interlock_gateway.cli.explaining import Explanation, verdicts
+from interlock_gateway.cli.explaining import Explanation
 from interlock_gateway.cli.recorded_decision import RecordedDecision
 from interlock_gateway.core.decision import Reason, Verdict
 from interlock_gateway.policy.bundle import PolicyBundle
@@ -101,7 +101,7 @@ class Explained:
         decision = self.explanation.decision
         if decision.verdict is Verdict.ALLOW or self.explanation.unexplained:
             return
-        deciding = [rule for rule in self.explanation.fired if decision.verdict.value in verdicts(rule)]
+        deciding = self.explanation.deciding
         if not deciding:
             yield "nothing allows this call: a rule has to, such as those above that nearly did"
             return

@@ -111,8 +111,8 @@ def _fired(explained: Explained, shown: Shown) -> Iterator[Line]:
 def _rule(rule: FiredRule, explained: Explained, shown: Shown) -> Iterator[Line]:
     verdict = verdicts(rule)[0]
     exempted = any(one.rule == rule.rule and one.standing == "applied" for one in explained.exemptions)
-    overruled = verdict not in {explained.explanation.decision.verdict.value, "none"}
-    remark = " (exempted)" if exempted else " (overruled)" if overruled else ""
+    decided = verdict == "none" or rule in explained.explanation.deciding
+    remark = " (exempted)" if exempted else "" if decided else " (overruled)"
     said = f"{rule.rule}: {rule.title}{remark}"
     read = [setting_shown(one, explained.origin(one)) for one in _told(rule.settings, shown)]
     yield from _placed(f"  {verdict}", said, rule.place, read, shown, _STYLE.get(verdict, ""))

@@ -49,12 +49,22 @@ class Explanation:
         """The rules that nearly fired, those first that would have changed most about this decision."""
         return tuple(sorted(self.report.near, key=self._remoteness))
 
+    @property
+    def deciding(self) -> tuple[FiredRule, ...]:
+        """The rules that fired and gave the verdict: those that are overruled or exempted did not."""
+        wanted = self.decision.verdict.value
+        names = {one.get("rule") for one in self._heard if one.get("verdict") == wanted}
+        return tuple(one for one in self.fired if one.rule in names)
+
     def without(self, rules: Iterable[str]) -> Verdict:
         """What would be decided if some rules had not fired."""
-        left = [one for one in self.findings if one.get("rule") not in frozenset(rules)]
-        # An operator's own rules cannot allow (POL-2).
-        found = {str(one.get("verdict")) for one in left if not _is_vain(one)}
+        left = [one for one in self._heard if one.get("rule") not in frozenset(rules)]
+        found = {str(one.get("verdict")) for one in left}
         return next((verdict for verdict in _STRICTEST_FIRST if verdict.value in found), Verdict.DENY)
+
+    @property
+    def _heard(self) -> tuple[Mapping[str, Any], ...]:
+        return self.report.heard or self.findings
 
     def _remoteness(self, near: NearRule) -> tuple[bool, bool, int, str]:
         place = strictness(near.verdict)
@@ -62,10 +72,6 @@ class Explanation:
         # Of a call that is not allowed one asks what would have; of one that is, what would have stopped it.
         matters = place > decided if self.decision.verdict is not Verdict.ALLOW else place < decided
         return near.verdict == "none", not matters, -near.held, near.rule
-
-
-def _is_vain(finding: Mapping[str, Any]) -> bool:
-    return finding.get("verdict") == Verdict.ALLOW.value and str(finding.get("rule")).startswith("custom/")
 
 
 def strictness(verdict: object) -> int:

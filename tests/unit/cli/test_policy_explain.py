@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,22 @@ def test_the_entry_of_a_setting_that_matched_is_named_with_who_set_it(tmp_path: 
     (rule,) = [one for one in explained(call, "--overlay", overlay)["fired"] if one["rule"] == "bash/destructive"]
     (read,) = [one for one in rule["settings"] if one["name"] == "bash.destructive"]
     assert (read["matched"], read["set_by"]) == ("wipe-cache", str(overlay / "data.yaml"))
+
+
+def test_exemptions_are_shown_with_what_became_of_them(tmp_path: Path) -> None:
+    overlay = tmp_path / "house"
+    overlay.mkdir()
+    about = {"reason": "it is known", "owner": "ops", "expires": f"{datetime.now(UTC).year + 1}-01-01T00:00:00Z"}
+    applied = {"id": "E1", "rule": "undeclared/tool", "scope": {"tools": ["unheard_of"]}, **about}
+    elsewhere = {"id": "E2", "rule": "checkpoint/external_effect", "scope": {"tools": ["another"]}, **about}
+    (overlay / "data.yaml").write_text(json.dumps({"exemptions": [applied, elsewhere]}))
+    found = explained(CALLS[5], "--overlay", overlay)
+    assert {one["id"]: one["standing"] for one in found["exemptions"]} == {
+        "E1": "applied",
+        "E2": "does not cover this call",
+    }
+    assert "without checkpoint/external_effect it would be: allow" in found["changes"]
+    assert "undeclared/tool: Undeclared tools (exempted)" in screen(CALLS[5], "--overlay", overlay)
 
 
 def test_a_rule_that_nearly_allowed_is_shown_with_the_condition_that_failed() -> None:

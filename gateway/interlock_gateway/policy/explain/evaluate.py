@@ -15,6 +15,7 @@ from interlock_gateway.policy.explain.prober import MISSING, Missing, Prober
 from interlock_gateway.policy.explain.report import FailedCondition, FiredRule, NearRule, Report, SettingRead
 from interlock_gateway.policy.explain.rulebook import Definition, Name, Rulebook, finding_field
 
+_HEARD = ("interlock", "findings")
 _FINDINGS = (("interlock", "rules", "findings"), ("interlock", "custom", "findings"))
 
 
@@ -29,7 +30,8 @@ def explain_here(bundle: PolicyBundle, input_json: str) -> dict[str, Any]:
     near = tuple(writer.near(one) for one in nearness.near())
     # Last, because it changes what the prober's data are and back.
     fired = tuple(writer.fired(list(nearness.fired())))
-    return asdict(Report(fired, near, len(book.findings)))
+    heard = prober.value(_HEARD)
+    return asdict(Report(fired, near, tuple(heard) if isinstance(heard, list) else ()))
 
 
 class _Writer:

@@ -62,11 +62,14 @@ class NearRule:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What rules had to say about one input."""
+    """What rules had to say about one input.
+
+    `heard` are the findings as they count for the decision: weakened by exemptions, and what cannot count left out.
+    """
 
     fired: tuple[FiredRule, ...] = ()
     near: tuple[NearRule, ...] = ()
-    asked: int = 0
+    heard: tuple[Mapping[str, Any], ...] = ()
 
 
 def read_report(answer: Mapping[str, Any]) -> Report:
@@ -82,7 +85,7 @@ def read_report(answer: Mapping[str, Any]) -> Report:
             )
             for one in answer["near"]
         ),
-        asked=answer["asked"],
+        heard=tuple(answer["heard"]),
     )
 
 
