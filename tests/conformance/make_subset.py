@@ -12,6 +12,7 @@ from case_judging import JudgedCase, judge  # noqa: E402 - found through the pat
 from declared_subset import derived, missing_builtins, written  # noqa: E402 - as above
 from interlock_gateway.policy.checks.builtin_list import SUBSET  # noqa: E402 - as above
 from opa_cases import builtin_declarations, load_cases, module_directory  # noqa: E402 - as above
+from subset_document import DOCUMENT, with_figures  # noqa: E402 - as above
 
 
 def subset_of_run(go: Path, opa: Path) -> tuple[dict[str, Any], tuple[JudgedCase, ...]]:
@@ -30,6 +31,7 @@ def main() -> int:
         return 2
     subset, _ = subset_of_run(Path(go), Path(opa))
     SUBSET.write_text(written(subset), encoding="utf-8")
+    DOCUMENT.write_text(with_figures(DOCUMENT.read_text(encoding="utf-8"), subset), encoding="utf-8")
     sys.stdout.write("".join(f"{name}: {count}\n" for name, count in subset["cases"].items()))
     return 0
 

@@ -5,13 +5,13 @@ import json
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-_START_S = 20.0
+from waiting import eventually_blocking
+
 _ANSWER_S = 30.0
 
 
@@ -86,11 +86,8 @@ def running_opa(opa: Path) -> Iterator[OpaServer]:
         ]
         process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            deadline = time.monotonic() + _START_S
-            while not path.exists():
-                assert process.poll() is None, "OPA ended"
-                assert time.monotonic() < deadline, "OPA does not listen"
-                time.sleep(0.01)
+            eventually_blocking(lambda: path.exists() or process.poll() is not None)
+            assert process.poll() is None, "OPA ended"
             server = OpaServer(path)
             try:
                 yield server

@@ -1,5 +1,6 @@
 """OPA's own cases on the embedded engine, as the gateway uses it: all of the declared subset pass (CON-3)."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from declared_subset import LEFT_OUT, REFUSED_BUILTIN, refusals, written
 from interlock_gateway.policy.checks.builtin_list import SUBSET, allowed_builtins
 from make_subset import subset_of_run
 from opa_cases import builtin_declarations, module_directory
+from subset_document import DOCUMENT, with_figures
 
 Run = tuple[dict[str, Any], tuple[JudgedCase, ...]]
 
@@ -26,6 +28,12 @@ def known(program: Any) -> frozenset[str]:
 @pytest.mark.req("CON-3")
 def test_the_declared_subset_is_what_a_run_of_opas_cases_says(run: Run) -> None:
     assert SUBSET.read_text(encoding="utf-8") == written(run[0]), "run `make subset`, and read what changed"
+
+
+@pytest.mark.req("CON-3")
+def test_the_document_says_what_the_subset_file_says() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert text == with_figures(text, json.loads(SUBSET.read_text(encoding="utf-8"))), "run `make subset`"
 
 
 @pytest.mark.timeout(600)
