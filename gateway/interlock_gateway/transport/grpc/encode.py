@@ -104,7 +104,7 @@ def _fill_decision(message: decision_pb2.Decision, made: Decision, kind: Classif
     message.profile = made.profile
     if made.notes:
         message.notes.extend(made.notes)
-    message.observe_only = made.profile == "observe"
+    message.observe_only = not made.enforced
     message.call_digest = made.call_digest
     if made.obligations is not NO_OBLIGATIONS:
         message.obligations.CopyFrom(_obligations(made.obligations))
