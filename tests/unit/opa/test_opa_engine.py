@@ -12,7 +12,7 @@ from interlock_gateway.policy.opa.delivery import STALE_S
 from interlock_gateway.policy.opa.engine import OpaEngine
 from interlock_gateway.policy.opa.placing import place
 from opa_process import OpaProcess
-from waiting import eventually, eventually_so
+from waiting import a_moment, eventually, eventually_so
 
 
 @pytest.mark.req("ENG-1")
@@ -59,6 +59,20 @@ async def test_a_policy_that_loops_is_denied_in_time_and_others_go_on(opa: OpaPr
         assert await runaway is GatewayErrorCode.POLICY_TIMEOUT
         assert loop.time() - began < STRICT.timeout_s + 0.5
         assert engine.ready
+
+
+@pytest.mark.req("REL-7", "ENG-3")
+async def test_opa_stops_evaluating_what_nobody_waits_for_any_more(opa: OpaProcess) -> None:
+    async with asking(unix(opa.url), bounds=STRICT) as engine:
+        assert await failure(engine, b'{"do": "loop"}') is GatewayErrorCode.POLICY_TIMEOUT
+
+        async def idle() -> bool:
+            before = opa.ticks
+            for _ in range(20):
+                await a_moment()
+            return opa.ticks - before <= 2
+
+        await eventually_so(idle)
 
 
 async def test_an_input_of_megabytes_is_decided_and_one_too_large_refused(opa: OpaProcess) -> None:
