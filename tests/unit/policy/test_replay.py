@@ -128,12 +128,16 @@ def test_what_policy_did_not_decide_is_left_out_and_counted(tmp_path: Path, cand
     assert not tally.changes
 
 
-def test_the_gateways_reasons_beside_policys_are_not_compared(tmp_path: Path, candidate: PolicyBundle) -> None:
-    before = said("checkpoint", "c/asks")
-    before["reasons"] = [*before["reasons"], {"code": "checkpoint_unavailable", "message": "", "rule": "gateway"}]
-    tally = replayed(tmp_path, candidate, Call(before, {"now": said("checkpoint", "c/asks")}))
-    assert tally.decisions == 1
-    assert not tally.changes
+def test_a_call_that_nobody_could_be_asked_about_is_compared_with_what_policy_wanted(
+    tmp_path: Path, candidate: PolicyBundle
+) -> None:
+    before = said("deny", "c/asks")
+    before["reasons"] = [{"code": "checkpoint_unavailable", "message": "", "rule": "gateway"}, *before["reasons"]]
+    asks = said("checkpoint", "c/asks", obligations={"quorum": 2})
+    tally = replayed(tmp_path, candidate, Call(before, {"now": asks}), Call(before, {"now": ALLOWED}))
+    assert tally.decisions == 2
+    found = only(tally)
+    assert (found.direction, found.before, found.after) == (Direction.LOOSENED, "checkpoint", "allow")
 
 
 def test_a_call_is_replayed_once_and_by_its_intent_only_when_a_crash_left_nothing_else(

@@ -15,6 +15,7 @@ _STRICTNESS = {
 _NOBODY = ActivePolicy("", "")
 _OF_THE_GATEWAY = "gateway"
 _OF_PLUG_INS = "interceptor/"
+_NOBODY_TO_ASK = ("checkpoint_unavailable", _OF_THE_GATEWAY)
 
 
 class Direction(StrEnum):
@@ -40,11 +41,14 @@ class Change(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What counts of a decision when it is compared: messages do not, they name what the call names."""
+    """What counts of a decision when it is compared: messages do not, they name what the call names.
+
+    `obligations` are `None` when they were not recorded.
+    """
 
     verdict: Verdict
     reasons: tuple[tuple[str, str], ...]
-    obligations: Obligations
+    obligations: Obligations | None
 
 
 def said(raw: bytes) -> Said | None:
@@ -59,9 +63,12 @@ def of_policy(decision: Decision) -> Said | None:
     """The same for a decision that was read."""
     reasons = [(one.code, one.rule) for one in decision.reasons]
     own = tuple(sorted(one for one in reasons if one[1] != _OF_THE_GATEWAY and not one[1].startswith(_OF_PLUG_INS)))
-    if reasons and not own:
-        return None
-    return Said(decision.verdict, own, decision.obligations)
+    if len(own) == len(reasons):
+        return Said(decision.verdict, own, decision.obligations)
+    # Policy wanted a person asked, and there was nobody: of what it said the reasons are recorded.
+    if own and _NOBODY_TO_ASK in reasons:
+        return Said(Verdict.CHECKPOINT, own, None)
+    return None
 
 
 def denied_for(error: DecisionError) -> Said:
@@ -70,7 +77,9 @@ def denied_for(error: DecisionError) -> Said:
 
 
 def change(before: Said, after: Said) -> Change | None:
-    """How `after` differs; `None` when it does not."""
+    """How `after` differs in what is known of both; `None` when it does not."""
+    if before.obligations is None or after.obligations is None:
+        before, after = before._replace(obligations=None), after._replace(obligations=None)
     if before == after:
         return None
     duties = before.obligations != after.obligations
@@ -96,9 +105,9 @@ def _direction(before: Said, after: Said) -> Direction:
     return _of_duties(before.obligations, after.obligations)
 
 
-def _of_duties(before: Obligations, after: Obligations) -> Direction:
+def _of_duties(before: Obligations | None, after: Obligations | None) -> Direction:
     """Looser as soon as one of them is: who takes two away and adds one has loosened."""
-    if before == after:
+    if before is None or after is None or before == after:
         return Direction.OTHER
     if any(_looser(before, after)):
         return Direction.LOOSENED

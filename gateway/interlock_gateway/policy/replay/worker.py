@@ -112,7 +112,7 @@ class Replayer:
         found = self._change(one.result, before, answer, tally)
         if self._baseline is not None and (found is not None or self._always) and one.revision == self._revision:
             now = self._decided_before(text)
-            if now != before:
+            if change(before, now) is not None:
                 tally.not_reproduced += 1
                 # Compared with what the same policies say of the same input: all else is not the candidate's doing.
                 after = denied_for(answer) if isinstance(answer, DecisionError) else self._told(answer)
