@@ -12,6 +12,7 @@ import regorus
 from interlock_gateway.policy.checks.problems import Problem
 
 _ERROR = re.compile(r"--> (?P<file>.*?):(?P<line>\d+):\d+.*?\nerror: (?P<words>[^\n]*)", re.DOTALL)
+LONGEST_LINE = 1024
 _NAMES = {"Var", "RefDot", "RefBrack"}
 
 
@@ -85,6 +86,10 @@ class RegoFile:
 @lru_cache(maxsize=512)
 def parse(path: str, source: str) -> RegoFile | Problem:
     """The file, or what keeps it from being read."""
+    # The engine refuses such lines too, but only after reading what is in them, which may take forever.
+    for number, line in enumerate(source.split("\n"), 1):
+        if len(line) > LONGEST_LINE:
+            return Problem(path, number, "parse_error", f"is not valid Rego: line exceeds {LONGEST_LINE} columns")
     engine = regorus.Engine()
     try:
         engine.add_policy(path, source)
