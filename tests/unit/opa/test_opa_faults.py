@@ -200,8 +200,9 @@ async def test_a_slow_server_makes_no_calls_pile_up(socket_directory: Path) -> N
         assert opa.open <= 4
         codes = await asyncio.gather(*calls)
         assert loop.time() - began < bounds.timeout_s + 0.5
-        assert codes.count(TIMEOUT) == 4
-        assert codes.count(UNAVAILABLE) == 96
+        # Who has waited gets a connection when the first give theirs back, for what is left of the time.
+        assert 4 <= codes.count(TIMEOUT) <= 12
+        assert set(codes) == {TIMEOUT, UNAVAILABLE}
         assert (engine.figures.in_flight, engine.figures.waiting) == (0, 0)
 
 
