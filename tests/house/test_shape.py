@@ -21,6 +21,7 @@ CATCH_ALL = {
     ),
     "gateway/interlock_gateway/policy/opa/engine.py": (1, "who stopped trying would let no call ask the server again"),
     "gateway/interlock_gateway/policy/embedded/worker.py": (2, "the engine panics as a BaseException"),
+    "gateway/interlock_gateway/policy/replay/crew.py": (1, "what a thread raises is for whoever started the replay"),
     "gateway/interlock_gateway/providers/directory.py": (
         1,
         "a keeper that ended would notice no changed definition",
