@@ -105,16 +105,25 @@ def _end_group(process: "subprocess.Popen[str]") -> None:
             return
 
 
-def play(document: str, opened: Shell) -> Iterator[Played]:
+def play(document: str, opened: Shell, *, section: str = "") -> Iterator[Played]:
     """Run the shell blocks of a document, but those that say why they are not run; give each command as it ended.
 
-    A `bash` block is one command, and has to succeed.
+    A `bash` block is one command, and has to succeed. Of a document with a `section`, a heading, only that is played.
     """
-    for snippet in snippets_in(document, (ROOT / document).read_text(encoding="utf-8")):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for snippet in snippets_in(document, _section(text, section) if section else text):
         if snippet.language not in SHELLS or snippet.excuse is not None:
             continue
         for command, shown in commands_of(snippet):
             yield Played(snippet.place, command, shown, opened.run(command))
+
+
+def _section(text: str, heading: str) -> str:
+    """The section under a heading, up to the next of its kind; what comes before is blank lines, so that places hold."""
+    before, found, rest = text.partition(f"{heading}\n")
+    assert found, f"there is no {heading}"
+    body = rest.split("\n## ", 1)[0]
+    return "\n" * (before.count("\n") + 1) + body
 
 
 def commands_of(snippet: Snippet) -> Iterator[tuple[str, tuple[str, ...] | None]]:
