@@ -88,7 +88,7 @@ def test_a_good_overlay_has_no_problems(tmp_path: Path) -> None:
         ),
         (
             with_body("data.interlock.rules.reed_only"),
-            "friday.rego:12: there is no data.interlock.rules.reed_only [reference_unknown]",
+            "friday.rego:12: there is no data.interlock.rules.reed_only; did you mean read_only?",
         ),
         (with_body("true", "\nunused if true\n"), "friday.rego:15: nothing uses unused, so it has no effect"),
         (with_body("http.send({}).ok"), "friday.rego:12: calls http.send, which policies may not use"),
