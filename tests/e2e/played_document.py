@@ -119,7 +119,7 @@ def play(document: str, opened: Shell, *, section: str = "") -> Iterator[Played]
 
 
 def _section(text: str, heading: str) -> str:
-    """The section under a heading, up to the next of its kind; what comes before is blank lines, so that places hold."""
+    """The section under a heading, up to the next one; blank lines stand for what comes before, so that places hold."""
     before, found, rest = text.partition(f"{heading}\n")
     assert found, f"there is no {heading}"
     body = rest.split("\n## ", 1)[0]
