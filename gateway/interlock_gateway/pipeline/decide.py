@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from interlock_gateway.core.answer import PolicyAnswer
@@ -30,14 +30,14 @@ class PolicyEvaluator(Protocol):
         ...
 
 
-async def decide(engine: PolicyEvaluator, decision_id: str, build_input: Callable[[], bytes]) -> Decision:
+async def decide(engine: PolicyEvaluator, decision_id: str, gather_input: Callable[[], Awaitable[bytes]]) -> Decision:
     """The decision for one call: policy's, or a denial that says why there is none. Never raises, but for cancellation.
 
-    `build_input` gives the policy input; it is called here so that its failures are denials too.
+    `gather_input` gives the policy input; it is called here so that its failures are denials too.
     """
     revision, profile = engine.revision, engine.profile
     try:
-        answer = await engine.evaluate(build_input())
+        answer = await engine.evaluate(await gather_input())
         return read_decision(answer.document, decision_id=decision_id, policy=answer.policy)
     except DecisionError as error:
         code, message = error.code, error.message

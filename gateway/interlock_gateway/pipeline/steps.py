@@ -1,9 +1,10 @@
 """The steps from a resolved tool to a decision that can be enforced (PIPE-2): input, facts, decision, what is sent."""
 
 from dataclasses import replace
+from functools import partial
 
 from interlock_gateway.core.call import CallKind, CallResult, CallStatus
-from interlock_gateway.core.decision import DecisionError, GatewayErrorCode, denial_for_failure
+from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
@@ -85,22 +86,18 @@ class Steps:
     async def _decide(self, run: CallRun) -> None:
         clock = self._parts.clock
         began = clock.monotonic()
-        engine = self._parts.engine
-        try:
-            if run.known_tool.permission_class:
-                run.facts = await self._parts.facts.extract(run)
-            tally = await self._tally(run)
-        except DecisionError as error:
-            run.decision = denial_for_failure(
-                run.decision_id, error.code, error.message, revision=engine.revision, profile=engine.profile
-            )
-            return
-        decided = await decide(engine, run.decision_id, lambda: self._input(run, tally))
+        decided = await decide(self._parts.engine, run.decision_id, partial(self._gathered, run))
         run.decision = decided.bound_to(run.digest)
         self.tallying.decided(run)
         run.decide_s = clock.monotonic() - began
         if self._parts.shadow is not None:
             self._parts.shadow.decided(run)
+
+    async def _gathered(self, run: CallRun) -> bytes:
+        """What policy is asked. Raises `DecisionError`; whatever else is raised denies the call as well."""
+        if run.known_tool.permission_class:
+            run.facts = await self._parts.facts.extract(run)
+        return self._input(run, await self._tally(run))
 
     async def _tally(self, run: CallRun) -> Tally:
         try:

@@ -12,6 +12,7 @@ from interlock import Gateway as Client
 from interlock.errors import GatewayUnavailableError
 from interlock_gateway.app import running
 from interlock_gateway.config import Config, PolicyConfig
+from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.pipeline.ports import StateUnavailableError
@@ -70,8 +71,8 @@ MALFORMED_DECISIONS = [
 async def test_an_answer_that_is_not_exactly_one_decision_denies(
     at: Bench, monkeypatch: pytest.MonkeyPatch, answer: bytes
 ) -> None:
-    async def odd(_input: bytes) -> bytes:
-        return answer
+    async def odd(_input: bytes) -> PolicyAnswer:
+        return PolicyAnswer(answer, ActivePolicy("r", "standard"))
 
     monkeypatch.setattr(at.gateway.rooms.engine, "evaluate", odd)
     result = await at.agent.session("s").call("echo", {"text": "x"})

@@ -1,0 +1,116 @@
+"""Every fault against every class of call: nothing runs that may not, and each call is told why in time (REL-1)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from broken_opa import broken_opa
+from failing_policies import POLICY_FAULTS
+from failing_scene import ALLOWING, EACH, FACTS_OF_ALL, READ, Fault, Scene, four_tools
+from failing_servers import ALLOWS, SERVER_FAULTS
+from failing_surroundings import SURROUNDING_FAULTS
+from gateway_bench import Bench, Ledger, MovableClock, config_in, provided
+from interlock import CallStatus
+from interlock import Gateway as Client
+from interlock.extensions import Call, Continue, Interceptor, Outcome
+from interlock_gateway.app import running
+from interlock_gateway.config import PolicyConfig
+from interlock_gateway.config_bundles import BundleConfig
+from interlock_gateway.config_opa import OpaBreakerConfig, OpaConfig
+from interlock_gateway.core.decision import GatewayErrorCode
+from plugged_in import Installer
+from policy_overlays import overlay_in
+
+FAULTS = (*POLICY_FAULTS, *SERVER_FAULTS, *SURROUNDING_FAULTS)
+DURING = "during the fault"
+BREAKER = OpaBreakerConfig(retry_s=0.05, longest_retry_s=0.1)
+
+
+class Troubled(Interceptor):
+    """Goes on, until it is told to do something else."""
+
+    def __init__(self, trouble: list[str]) -> None:
+        self.trouble = trouble
+
+    def __call__(self, settings: object) -> Interceptor:
+        del settings
+        return self
+
+    async def before_call(self, call: Call) -> Outcome:
+        del call
+        match self.trouble:
+            case ["raise"]:
+                raise RuntimeError("boom")
+            case ["hang"]:
+                await asyncio.Event().wait()
+            case ["true"]:
+                return True  # type: ignore[return-value]  # that is the fault
+        return Continue()
+
+
+@asynccontextmanager
+async def setting(
+    kind: str, directory: Path, installer: Installer, patched: pytest.MonkeyPatch
+) -> AsyncIterator[Scene]:
+    """A gateway in which everything runs, or could if it had a policy."""
+    trouble: list[str] = []
+    changes: dict[str, Any] = {"tools": FACTS_OF_ALL}
+    opa = None
+    async with AsyncExitStack() as stack:
+        if kind.endswith("opa"):
+            opa = await stack.enter_async_context(broken_opa(directory / "opa.sock"))
+            opa.serve = ALLOWS
+            timeout_s = 0.3 if kind == "hasty opa" else 10.0
+            asked = OpaConfig(url=f"unix:{opa.path}", timeout_s=timeout_s, breaker=BREAKER)
+            changes["policy"] = PolicyConfig(engine="opa", opa=asked)
+        elif kind == "overlay":
+            changes["policy"] = PolicyConfig(overlays=(overlay_in(directory),))
+        elif kind == "no policy":
+            changes["policy"] = PolicyConfig(bundle=BundleConfig(url=str(directory / "nothing.tar.gz")))
+        elif kind == "interceptor":
+            changes["extensions"] = installer.interceptors(Troubled(trouble), timeout_s=0.5)
+        ledger, clock = Ledger(), MovableClock()
+        server = await stack.enter_async_context(provided(directory, four_tools(ledger)))
+        gateway = await stack.enter_async_context(running(config_in(directory, **changes), clock))
+        await gateway.providers_settled(10.0)
+        agent = await stack.enter_async_context(Client(gateway.endpoints.agents[0]))
+        scene = Scene(Bench(gateway, agent, ledger, clock, directory, server), patched, opa, trouble)
+        if kind not in {"no policy", "opa", "hasty opa"}:
+            await scene.decided_by(ALLOWING)
+        yield scene
+
+
+@pytest.mark.req("REL-1", "PIPE-6")
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+async def test_under_a_fault_nothing_runs_that_may_not_and_afterwards_everything_does(
+    fault: Fault, socket_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installer = Installer(tmp_path, monkeypatch)
+    async with setting(fault.setting, socket_directory, installer, monkeypatch) as scene:
+        await scene.opened()
+        if fault.setting != "no policy":
+            await scene.everything_runs("before the fault")
+        async with fault.begins(scene):
+            answers = await scene.calls(DURING, EACH)
+        assert len(answers) == 4 * EACH
+        for answer in answers:
+            if answer.status is CallStatus.COMPLETED:
+                assert fault.reads, answer
+                assert answer.name == READ
+            else:
+                assert fault.accepts(answer), answer
+        told = {answer.code for answer in answers}
+        assert {f"gateway_error.{code.value}" for code in fault.reaches} <= told
+        await scene.everything_runs("after the fault")
+        # Looked at last: what was denied must not run later either.
+        ran = {name for name, text in scene.at.ledger.ran if text == DURING}
+        assert ran <= ({READ} if fault.reads else set())
+
+
+@pytest.mark.req("REL-1")
+def test_the_faults_reach_every_code_that_a_gateway_denies_with() -> None:
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 16
+    assert {code for fault in FAULTS for code in fault.reaches} == set(GatewayErrorCode)
