@@ -16,8 +16,12 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 SEPARATORS = {"&&", "||", "|", ";", "&"}
-# Documents that `tests/e2e` plays from top to bottom in a shell, with a gateway.
-PLAYED = ("README.md", "examples/README.md")
+# What `tests/e2e` plays from top to bottom in a shell, with a gateway: whole documents, or what is below one heading.
+PLAYED = {
+    "README.md": "",
+    "examples/README.md": "",
+    "docs/policies.md": "## A change, from the first line to the last",
+}
 SHELLS = {"bash", "sh", "shell", "console"}
 
 
@@ -35,6 +39,30 @@ class Snippet:
     def place(self) -> str:
         """Where it is, as ``file:line``."""
         return f"{self.path}:{self.line}"
+
+
+def played_part(path: str, document: str) -> str:
+    """What of a document is played; blank lines stand for what comes before, so that places hold."""
+    if path not in PLAYED:
+        return ""
+    start, end = _section(document, PLAYED[path])
+    return "\n" * document.count("\n", 0, start) + document[start:end]
+
+
+def unplayed_part(path: str, document: str) -> str:
+    """The rest of it; blank lines stand for what is played."""
+    if path not in PLAYED:
+        return document
+    start, end = _section(document, PLAYED[path])
+    return document[:start] + "\n" * document.count("\n", start, end) + document[end:]
+
+
+def _section(document: str, heading: str) -> tuple[int, int]:
+    if not heading:
+        return 0, len(document)
+    start = document.index(f"{heading}\n")
+    end = document.find("\n## ", start)
+    return start, len(document) if end < 0 else end + 1
 
 
 def snippets_in(path: str, document: str) -> Iterator[Snippet]:

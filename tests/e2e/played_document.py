@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
-from snippets import SHELLS, Snippet, snippets_in
+from snippets import SHELLS, Snippet, played_part, snippets_in
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 20
@@ -105,25 +105,17 @@ def _end_group(process: "subprocess.Popen[str]") -> None:
             return
 
 
-def play(document: str, opened: Shell, *, section: str = "") -> Iterator[Played]:
-    """Run the shell blocks of a document, but those that say why they are not run; give each command as it ended.
+def play(document: str, opened: Shell) -> Iterator[Played]:
+    """Run the shell blocks of what `PLAYED` has of a document; give each command as it ended.
 
-    A `bash` block is one command, and has to succeed. Of a document with a `section`, a heading, only that is played.
+    Blocks that say why they are not run are not. A `bash` block is one command, and has to succeed.
     """
     text = (ROOT / document).read_text(encoding="utf-8")
-    for snippet in snippets_in(document, _section(text, section) if section else text):
+    for snippet in snippets_in(document, played_part(document, text)):
         if snippet.language not in SHELLS or snippet.excuse is not None:
             continue
         for command, shown in commands_of(snippet):
             yield Played(snippet.place, command, shown, opened.run(command))
-
-
-def _section(text: str, heading: str) -> str:
-    """The section under a heading, up to the next one; blank lines stand for what comes before, so that places hold."""
-    before, found, rest = text.partition(f"{heading}\n")
-    assert found, f"there is no {heading}"
-    body = rest.split("\n## ", 1)[0]
-    return "\n" * (before.count("\n") + 1) + body
 
 
 def commands_of(snippet: Snippet) -> Iterator[tuple[str, tuple[str, ...] | None]]:

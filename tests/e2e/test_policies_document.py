@@ -7,7 +7,6 @@ import pytest
 from played_document import ROOT, Shell, play, shell
 
 DOCUMENT = "docs/policies.md"
-SECTION = "## A change, from the first line to the last"
 # A reader's default ports are free; a test may not count on it.
 OWN_PORTS = {"INTERLOCK__SERVER__LISTEN": "unix:{state}/agent.sock", "INTERLOCK__METRICS__LISTEN": "127.0.0.1:0"}
 
@@ -22,7 +21,7 @@ def opened(socket_directory: Path) -> Iterator[Shell]:
 @pytest.mark.req("LIFE-1", "LIFE-2", "LIFE-3", "LIFE-5", "LIFE-6")
 def test_a_change_goes_from_the_first_line_to_the_last_word_for_word(opened: Shell) -> None:
     played = 0
-    for one in play(DOCUMENT, opened, section=SECTION):
+    for one in play(DOCUMENT, opened):
         assert one.trouble is None, f"{one.place}: {one.command}: {one.trouble}\n{one.ended.output}"
         played += 1
     assert played > 20
