@@ -87,7 +87,7 @@ corpus: setup ## Play sessions of agents through the policies: how often they le
 
 .PHONY: parity
 parity: setup tools ## Let both policy engines decide 100,000 generated inputs, and say where they differ.
-	@$(python) tests/parity $(ARGS)
+	@$(python) tests/parity/run_parity.py $(ARGS)
 
 .PHONY: fuzz
 fuzz: setup ## Throw damaged scripts, paths, URLs and SQL at the extractors of facts; ARGS="--runs 200000" for longer.
