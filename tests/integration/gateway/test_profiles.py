@@ -43,7 +43,7 @@ def obliging(directory: Path, profile: str) -> PolicyConfig:
     custom = directory / "overlay" / "custom"
     custom.mkdir(parents=True)
     (custom / "obliging.rego").write_text(OBLIGING)
-    return PolicyConfig(profile=profile, overlays=(directory / "overlay",))
+    return PolicyConfig.model_validate({"profile": profile, "overlays": (directory / "overlay",)})
 
 
 def people_tools(ledger: Ledger) -> list[Tool[..., Any]]:
@@ -59,7 +59,10 @@ def people_tools(ledger: Ledger) -> list[Tool[..., Any]]:
 @pytest.mark.req("POL-5")
 @pytest.mark.parametrize("profile", ["observe", "standard", "strict"])
 async def test_the_active_profile_shows_wherever_decisions_do(socket_directory: Path, profile: str) -> None:
-    async with bench(socket_directory, policy=PolicyConfig(profile=profile)) as at, operating(at) as admin:
+    async with (
+        bench(socket_directory, policy=PolicyConfig.model_validate({"profile": profile})) as at,
+        operating(at) as admin,
+    ):
         allowed = await at.agent.session("s").call("echo", {"text": "x"}, call_id="allowed")
         refused = await at.agent.session("s").call("no_such_tool", {}, call_id="refused")
         assert [result.decision.profile for result in (allowed, refused)] == [profile, profile]
@@ -198,7 +201,7 @@ async def test_strict_asks_a_person_where_standard_allows(
     socket_directory: Path, profile: str, status: CallStatus
 ) -> None:
     changing = reading("write", metadata=tool_pb2.ToolMetadata(destructive=False))
-    async with raw_bench(socket_directory, changing, policy=PolicyConfig(profile=profile)) as at:
+    async with raw_bench(socket_directory, changing, policy=PolicyConfig.model_validate({"profile": profile})) as at:
         result = await at.agent.session("s").call("write", {})
         assert result.status is status
         codes = [reason.code for reason in result.decision.reasons]

@@ -177,13 +177,15 @@ def test_two_exemptions_of_one_id_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.req("POL-2")
 def test_so_many_that_decisions_would_have_to_try_each_are_refused() -> None:
-    many = [{**GOOD, "id": f"e{number}", "scope": {"domains": [f"d{number}.example"]}} for number in range(500)]
+    many: list[Any] = [
+        {**GOOD, "id": f"e{number}", "scope": {"domains": [f"d{number}.example"]}} for number in range(500)
+    ]
     read_bundle(exemptions=many)
-    alike = [{**entry, "scope": {"session_labels": {"env": ["dev"]}}} for entry in many[:101]]
+    alike: list[Any] = [{**entry, "scope": {"session_labels": {"env": ["dev"]}}} for entry in many[:101]]
     read_bundle(exemptions=alike[:100])
     with pytest.raises(PolicySourceError, match=r"exemption e100: more than 100 of bash/destructive are of any call"):
         read_bundle(exemptions=alike)
-    same = [{**entry, "scope": {"commands": ["kubectl"], "tools": ["bash"]}} for entry in many[:101]]
+    same: list[Any] = [{**entry, "scope": {"commands": ["kubectl"], "tools": ["bash"]}} for entry in many[:101]]
     with pytest.raises(PolicySourceError, match=r"are of the same commands, kubectl"):
         read_bundle(exemptions=same)
 

@@ -168,7 +168,7 @@ def an_overlay(chance: random.Random, profile: str) -> tuple[dict[str, Any], lis
         direction = DIRECTIONS[concern][name]
         if isinstance(direction, Free):
             continue
-        change = {concern: {name: a_change(chance, direction, before[concern][name])}}
+        change: dict[str, Any] = {concern: {name: a_change(chance, direction, before[concern][name])}}
         try:
             after: dict[str, Any] = dict(override(before, change, "generated"))
             refuse_looser(before, after, DIRECTIONS, "generated")
@@ -251,7 +251,8 @@ def test_no_overlay_makes_a_decision_weaker(seed: int, profile: str) -> None:
 def test_no_finding_of_an_operators_own_opens_what_no_rule_allows(seed: int) -> None:
     chance = random.Random(seed)
     nothing = engine_for(read_bundle(), [a_finding(chance, number) for number in range(1 + chance.randrange(5))])
-    for document in ({}, {"call": {}}, {"tool": {"pin_state": "pinned"}}):
+    documents: list[dict[str, Any]] = [{}, {"call": {}}, {"tool": {"pin_state": "pinned"}}]
+    for document in documents:
         assert decided(nothing, document)["verdict"] == "deny"
 
 
