@@ -94,9 +94,9 @@ class Scene:
         await eventually_so(all_run)
         assert {name for name, said in self.at.ledger.ran if said == text} == set(CLASSES)
 
-    async def calls(self, text: str, each: int = 2) -> list[Answer]:
+    async def calls(self, text: str, each: int = 2, deadline_s: float = DEADLINE_S) -> list[Answer]:
         """`each` calls of every class, in as many sessions, all at once."""
-        made = [self._call(f"s{number}", name, text) for number in range(each) for name in CLASSES]
+        made = [self._call(f"s{number}", name, text, deadline_s) for number in range(each) for name in CLASSES]
         async with asyncio.timeout(2 * DEADLINE_S):
             return list(await asyncio.gather(*made))
 
@@ -111,9 +111,9 @@ class Scene:
             self.patched.setattr(engine, "_settings", replace(engine._settings, **bounds))  # type: ignore[attr-defined]
         await engine.replace(bundle)
 
-    async def _call(self, session: str, name: str, text: str) -> Answer:
+    async def _call(self, session: str, name: str, text: str, deadline_s: float = DEADLINE_S) -> Answer:
         try:
-            result = await self.at.agent.session(session).call(name, {"text": text}, timeout=DEADLINE_S)
+            result = await self.at.agent.session(session).call(name, {"text": text}, timeout=deadline_s)
         except RequestError as error:
             return Answer(name, CallStatus.UNKNOWN, error.reason)
         code = result.decision.reasons[0].code if result.decision.reasons else ""

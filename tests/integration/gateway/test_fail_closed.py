@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from broken_opa import broken_opa
-from failing_policies import POLICY_FAULTS
-from failing_scene import ALLOWING, EACH, FACTS_OF_ALL, READ, Fault, Scene, four_tools
-from failing_servers import ALLOWS, SERVER_FAULTS
+from broken_opa import broken_opa, never
+from failing_policies import LOOPS, POLICY_FAULTS
+from failing_scene import ALLOWING, EACH, FACTS_OF_ALL, READ, Fault, Scene, four_tools, policy
+from failing_servers import ALLOWS, SERVER_FAULTS, opa
 from failing_surroundings import SURROUNDING_FAULTS
 from gateway_bench import Bench, Ledger, MovableClock, config_in, provided
 from interlock import CallStatus
@@ -23,8 +23,16 @@ from interlock_gateway.config_opa import OpaBreakerConfig, OpaConfig
 from interlock_gateway.core.decision import GatewayErrorCode
 from plugged_in import Installer
 from policy_overlays import overlay_in
+from waiting import eventually
 
 FAULTS = (*POLICY_FAULTS, *SERVER_FAULTS, *SURROUNDING_FAULTS)
+# These outlast the calls: policy and OPA are given more time than their deadline.
+HANGING = (
+    Fault("policy loops for long", policy(LOOPS)),
+    Fault("OPA hangs for long", opa(never), setting="opa"),
+    *(fault for fault in FAULTS if fault.name in {"audit disk hangs", "database locked", "facts hang"}),
+    *(fault for fault in FAULTS if fault.name == "interceptor hangs"),
+)
 DURING = "during the fault"
 BREAKER = OpaBreakerConfig(retry_s=0.05, longest_retry_s=0.1)
 
@@ -58,13 +66,13 @@ async def setting(
     """A gateway in which everything runs, or could if it had a policy."""
     trouble: list[str] = []
     changes: dict[str, Any] = {"tools": FACTS_OF_ALL}
-    opa = None
+    server = None
     async with AsyncExitStack() as stack:
         if kind.endswith("opa"):
-            opa = await stack.enter_async_context(broken_opa(directory / "opa.sock"))
-            opa.serve = ALLOWS
+            server = await stack.enter_async_context(broken_opa(directory / "opa.sock"))
+            server.serve = ALLOWS
             timeout_s = 0.3 if kind == "hasty opa" else 10.0
-            asked = OpaConfig(url=f"unix:{opa.path}", timeout_s=timeout_s, breaker=BREAKER)
+            asked = OpaConfig(url=f"unix:{server.path}", timeout_s=timeout_s, breaker=BREAKER)
             changes["policy"] = PolicyConfig(engine="opa", opa=asked)
         elif kind == "overlay":
             changes["policy"] = PolicyConfig(overlays=(overlay_in(directory),))
@@ -73,11 +81,11 @@ async def setting(
         elif kind == "interceptor":
             changes["extensions"] = installer.interceptors(Troubled(trouble), timeout_s=0.5)
         ledger, clock = Ledger(), MovableClock()
-        server = await stack.enter_async_context(provided(directory, four_tools(ledger)))
+        provider = await stack.enter_async_context(provided(directory, four_tools(ledger)))
         gateway = await stack.enter_async_context(running(config_in(directory, **changes), clock))
         await gateway.providers_settled(10.0)
         agent = await stack.enter_async_context(Client(gateway.endpoints.agents[0]))
-        scene = Scene(Bench(gateway, agent, ledger, clock, directory, server), patched, opa, trouble)
+        scene = Scene(Bench(gateway, agent, ledger, clock, directory, provider), patched, server, trouble)
         if kind not in {"no policy", "opa", "hasty opa"}:
             await scene.decided_by(ALLOWING)
         yield scene
@@ -106,6 +114,24 @@ async def test_under_a_fault_nothing_runs_that_may_not_and_afterwards_everything
         assert {f"gateway_error.{code.value}" for code in fault.reaches} <= told
         await scene.everything_runs("after the fault")
         # Looked at last: what was denied must not run later either.
+        ran = {name for name, text in scene.at.ledger.ran if text == DURING}
+        assert ran <= ({READ} if fault.reads else set())
+
+
+@pytest.mark.req("REL-1")
+@pytest.mark.parametrize("fault", HANGING, ids=lambda fault: fault.name.replace(" ", "-"))
+async def test_a_call_whose_deadline_passes_during_a_fault_does_not_run_when_the_fault_is_over(
+    fault: Fault, socket_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with setting(fault.setting, socket_directory, Installer(tmp_path, monkeypatch), monkeypatch) as scene:
+        await scene.opened()
+        await scene.everything_runs("before the fault")
+        async with fault.begins(scene):
+            answers = await scene.calls(DURING, 10, deadline_s=0.2)
+        allowed = {CallStatus.DENIED, CallStatus.UNKNOWN}
+        assert all(answer.status in allowed or (answer.name == READ and fault.reads) for answer in answers)
+        await scene.everything_runs("after the fault")
+        await eventually(scene.at.gateway.idle)
         ran = {name for name, text in scene.at.ledger.ran if text == DURING}
         assert ran <= ({READ} if fault.reads else set())
 
