@@ -125,8 +125,15 @@ class _Reader:
             raise UnreadableError("a character that nobody sees")
         if kind == "word" and last and last.kind is Kind.NUMBER and not self.spaced:
             raise UnreadableError("a number that runs into a word")
+        if kind == "name" and self.tongue.escape_strings and not self.spaced and self._escapes():
+            raise UnreadableError("a name that is written in escapes")
         self.found.append(_token(kind, text, spaced=self.spaced))
         self.spaced = False
+
+    def _escapes(self) -> bool:
+        """Whether `U&` stands right before the cursor: the name behind it is another than the one that is seen."""
+        before = [(token.text, token.spaced) for token in self.found[-2:]]
+        return len(before) == 2 and before[0][0] == "U" and before[1] == ("&", False)  # noqa: PLR2004 - of two
 
     def _comment(self) -> None:
         """Move past a block comment, or into one whose content this database runs."""

@@ -29,6 +29,9 @@ _NO_FUNCTIONS = frozenset(
     }
 )
 
+_ALONE = frozenset({"read", "write", "session", "transaction"})
+_WITHOUT_CODE = frozenset({"table", "temp", "temporary", "index", "unique", "view"})
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -104,7 +107,9 @@ def _unexplained(statement: Sequence[Token]) -> tuple[Sequence[Token], bool | No
     while index < len(texts):
         if texts[index] == "(" and texts[index + 1 : index + 2] and texts[index + 1] not in {"SELECT", "WITH", "("}:
             end = texts.index(")", index) if ")" in texts[index:] else len(texts)
-            runs = runs or bool({"ANALYZE", "ANALYSE"} & set(texts[index:end]))
+            # An option may be quoted, too.
+            quoted = any(token.kind is Kind.QUOTED for token in statement[index:end])
+            runs = runs or quoted or bool({"ANALYZE", "ANALYSE"} & set(texts[index:end]))
             index = end + 1
         elif texts[index] in _EXPLAIN_WORDS:
             runs = runs or texts[index] in {"ANALYZE", "ANALYSE"}
@@ -147,12 +152,12 @@ def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
     if first == "REPLACE":
         rendered = [replace(token, text="INSERT") if index == 0 else token for index, token in enumerate(statement)]
     structure = understand(plainly(rendered, tongue), tongue.dialect, len(statement))
-    hidden = _hidden(rendered) - (structure.explained if structure else Counter())
+    hidden = _hidden(rendered) - (structure.explained if structure else Counter()) - _defined(words(statement))
     if first not in STRUCTURED:
         hidden -= Counter([first])
     if first in STRUCTURED and structure is None:
         return _doubted(plain, "its structure is not understood")
-    if hidden and (first in STRUCTURED or effect in {"read", "session", "transaction"}):
+    if hidden and (first in STRUCTURED or effect in _ALONE or _plainly_made(plain)):
         return _doubted(plain, f"{min(hidden)} in the middle of it is not understood")
     if structure is None:
         return plain
@@ -176,6 +181,35 @@ def _locks(texts: Sequence[str]) -> bool:
         (first == "FOR" and second in {"UPDATE", "SHARE", "NO", "KEY"}) or (first, second) == ("IN", "SHARE")
         for first, second in pairwise(texts)
     )
+
+
+def _plainly_made(statement: Statement) -> bool:
+    """Whether it is one that has no code in it, such as a CREATE of anything that is no trigger and no procedure."""
+    return statement.kind in {"analyze", "analyse", "comment"} or (
+        statement.kind == "create" and statement.object in _WITHOUT_CODE
+    )
+
+
+def _defined(texts: Sequence[str]) -> Counter[str]:
+    """The words of a CREATE that say what is done later on: `ON DELETE SET NULL`, `ON COMMIT DROP`, `ON CONFLICT`."""
+    found: Counter[str] = Counter()
+    if texts[0] != "CREATE":
+        return found
+    for index, (first, second) in enumerate(pairwise(texts)):
+        following = texts[index + 2 : index + 4]
+        if first != "ON":
+            continue
+        if second in {"DELETE", "UPDATE"} and following in (["SET", "NULL"], ["SET", "DEFAULT"]):
+            found["SET"] += 1
+        elif (
+            second == "COMMIT"
+            and following[:1] in (["DROP"], ["DELETE"])
+            and following[1:] in ([], [")"], ["ROWS"], ["AS"])
+        ):
+            found.update(["COMMIT", following[0]])
+        elif second == "CONFLICT" and following[:1] in (["REPLACE"], ["ROLLBACK"]):
+            found[following[0]] += 1
+    return found
 
 
 def _asks(texts: Sequence[str]) -> bool:
@@ -206,14 +240,33 @@ def _hidden(statement: Sequence[Token]) -> Counter[str]:
 
 
 def _functions(statement: Sequence[Token]) -> tuple[str, ...]:
-    """The names before an opening parenthesis, in lower case; also those of tables with columns behind them."""
+    """The names before an opening parenthesis, in lower case; also those of tables with columns behind them.
+
+    PostgreSQL calls `(x).name` as it does `name(x)`.
+    """
     names = {
         token.text.lower()
         for token, following in pairwise(statement)
         if following.text == "(" and following.kind is Kind.SIGN
         if token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.text not in _NO_FUNCTIONS)
     }
-    return tuple(sorted(names))
+    return tuple(sorted(names | _behind_values(statement)))
+
+
+def _behind_values(statement: Sequence[Token]) -> set[str]:
+    """The names behind dots of which the first stands behind a parenthesis or a bracket, in lower case."""
+    names: set[str] = set()
+    of_value = False
+    for before, dot, name in zip(statement, statement[1:], statement[2:], strict=False):
+        if dot.kind is not Kind.SIGN or dot.text != ".":
+            continue
+        if before.kind not in {Kind.WORD, Kind.QUOTED}:
+            of_value = before.kind is Kind.SIGN and before.text in {")", "]"}
+        elif before.text.lower() not in names:
+            of_value = False
+        if of_value and name.kind in {Kind.WORD, Kind.QUOTED}:
+            names.add(name.text.lower())
+    return names
 
 
 def _files(statement: Sequence[Token]) -> bool:

@@ -5,9 +5,10 @@ what takes too many is not understood. What it only keeps as text (`Command`) is
 """
 
 import functools
+import itertools
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -56,7 +57,7 @@ def understand(text: str, dialect: str, size: int) -> Structure | None:
     parser.steps_left = STEPS_AT_LEAST + STEPS_PER_TOKEN * size  # type: ignore[attr-defined]  # made below
     try:
         trees = [tree for tree in parser.parse(language.tokenize(text), text) if tree is not None]
-        return _structure(trees[0]) if len(trees) == 1 else None
+        return _structure(trees[0], dialect) if len(trees) == 1 else None
     except (SqlglotError, _TooManySteps, RecursionError, ValueError, TypeError, AttributeError, LookupError):
         # It means to raise its own errors only; on mangled input it also runs into its own assumptions.
         return None
@@ -86,19 +87,17 @@ def _bounded(name: str) -> "type[Parser]":
     return type(f"Bounded{parser.__name__}", (parser,), {"_advance": advance})
 
 
-def _structure(tree: "exp.Expr") -> Structure | None:
+def _structure(tree: "exp.Expr", dialect: str) -> Structure | None:
     from sqlglot import exp  # noqa: PLC0415 - as above
 
     nodes = list(tree.walk())
     if any(isinstance(node, exp.Command) for node in nodes):
         return None
     tables = [node for node in nodes if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)]
-    named = {name: table for table in tables if (name := table.alias.lower())}
-    own = {node.alias.lower() for node in nodes if isinstance(node, exp.CTE)}
-    changed = [target for node in nodes for target in _targets(node)]
-    writes = dict.fromkeys(_table(named.get(_table(target).qualified, target)) for target in changed)
-    seen = {id(target) for target in changed}
-    reads = dict.fromkeys(_table(table) for table in tables if id(table) not in seen)
+    changed = [(node, target) for node in nodes for target in _targets(node)]
+    writes = dict.fromkeys(_table(_meant(node, target, dialect)) for node, target in changed)
+    seen = {id(target) for _, target in changed}
+    reads = dict.fromkeys(_table(table) for table in tables if id(table) not in seen and not _is_own(table))
     conditions = [
         _condition(node) for node in nodes if isinstance(node, exp.Delete | exp.Update) and _stands_alone(node)
     ]
@@ -107,7 +106,7 @@ def _structure(tree: "exp.Expr") -> Structure | None:
         explained.update(_EXPLAINS.get(type(node).__name__, ()))
     return Structure(
         verbs=tuple(dict.fromkeys(verb for node in nodes if (verb := _VERBS.get(type(node).__name__)))),
-        reads=tuple(table for table in reads if table.qualified not in own and table not in writes),
+        reads=tuple(table for table in reads if table not in writes),
         writes=tuple(writes),
         condition=min(conditions, key=CONDITIONS.index) if conditions else None,
         explained=explained,
@@ -157,6 +156,53 @@ def _targets(node: "exp.Expr") -> Iterator["exp.Table"]:
             inner = inner.args.get("table") or inner.this
         if isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier):
             yield inner
+
+
+def _meant(node: "exp.Expr", target: "exp.Table", dialect: str) -> "exp.Table":
+    """The table that is changed where `target` may be another name for it, given by `node`: `UPDATE t FROM x t`."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    if dialect not in {"mysql", "tsql"} or not isinstance(node, exp.Update | exp.Delete) or len(target.parts) > 1:
+        return target
+    name = _table(target).name
+    named = (table for table in node.find_all(exp.Table) if table.alias.lower() == name)
+    return next((table for table in named if table.find_ancestor(exp.Query, exp.DML) is node), target)
+
+
+def _is_own(table: "exp.Table") -> bool:
+    """Whether it is a query that the statement itself names and that is known where `table` stands.
+
+    A query does not know itself, nor those named after it: `WITH t AS (SELECT * FROM t)` reads a table.
+    """
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    if len(table.parts) > 1:
+        return False
+    within: exp.Expr = table
+    while (outer := within.parent) is not None:
+        if isinstance(outer, exp.With):
+            before = outer.expressions if outer.recursive else itertools.takewhile(_other(within), outer.expressions)
+            if _names(before, table):
+                return True
+        else:
+            named = outer.args.get("with_")
+            if named is not None and named is not within and _names(named.expressions, table):
+                return True
+        within = outer
+    return False
+
+
+def _names(queries: "Iterable[exp.Expr]", table: "exp.Table") -> bool:
+    """Whether one of the queries has the table's name, which has capitals only where it is quoted."""
+    return any(_folded(query.args["alias"].this) == _folded(table.this) for query in queries)
+
+
+def _folded(name: "exp.Expr") -> str:
+    return name.name if name.args.get("quoted") else name.name.lower()
+
+
+def _other(one: "exp.Expr") -> Callable[["exp.Expr"], bool]:
+    return lambda query: query is not one
 
 
 def _table(node: "exp.Table") -> Table:

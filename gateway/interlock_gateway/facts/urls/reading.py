@@ -17,7 +17,7 @@ HAZARDS = ("stripped_characters", "backslash", "read_differently", "several_urls
 
 _ATTRIBUTES = ("protocol", "username", "password", "hostname", "port", "pathname", "search", "hash")
 _STRIPPED = re.compile(r"\A[\x00-\x20]|[\x00-\x20]\Z|[\t\n\r]")
-_SEVERAL = re.compile(r"[\s,;|<>\"'][\s,;|<>\"']*[A-Za-z][A-Za-z0-9+.-]*:(?://|\\\\)")
+_SEVERAL = re.compile(r"[\s,;|<>\"'][A-Za-z][A-Za-z0-9+.-]*:(?://|\\\\)")
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 # RFC 3986, appendix B, as far as it matters here.
 _GENERIC = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?")
