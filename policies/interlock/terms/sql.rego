@@ -42,3 +42,10 @@ else := "a statement"
 table_listed(table, list) if list[table.qualified]
 
 table_listed(table, list) if list[table.name]
+
+# The name of a database may stand before that of the schema.
+table_listed(table, list) if {
+	parts := split(table.qualified, ".")
+	some start in numbers.range(0, count(parts) - 1)
+	list[concat(".", array.slice(parts, start, count(parts)))]
+}

@@ -27,6 +27,14 @@ reaching contains statement if {
 	reaching_function(name)
 }
 
+# SQLite reads from some functions as from tables, without parentheses.
+reaching contains statement if {
+	some statement in query.statements
+	some part in {"reads", "writes"}
+	some table in statement[part]
+	data.interlock.settings.sql.reaching_functions[table.name]
+}
+
 stays_inside(statement) if {
 	statement.files == false
 	statement.programs == false

@@ -15,6 +15,14 @@ test_sql_files_denies_the_listed_functions_and_families if {
 	}
 }
 
+test_sql_files_denies_the_listed_functions_as_tables if {
+	every part in {"reads", "writes"} {
+		files := {part: [{"name": "fsdir", "qualified": "fsdir"}]}
+		verdicts("sql/files") == {"deny"} with input as querying(reading, files, {})
+		silent("sql/files") with input as querying(reading, {part: [{"name": "sys_log", "qualified": "sys_log"}]}, {})
+	}
+}
+
 test_sql_files_denies_the_listed_statements if {
 	extending := stating(changing, {"kind": "create", "object": "extension", "effect": "schema"})
 	verdicts("sql/files") == {"deny"} with input as extending

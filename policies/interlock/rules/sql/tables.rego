@@ -30,8 +30,9 @@ untouchable contains table_name(table) if {
 untouchable contains table_name(table) if {
 	some statement in query.statements
 	some table in statement.writes
-	data.interlock.settings.sql.protected_schemas[split(table.qualified, ".")[0]]
-	contains(table.qualified, ".")
+	parts := split(table.qualified, ".")
+	some above in array.slice(parts, 0, count(parts) - 1)
+	data.interlock.settings.sql.protected_schemas[above]
 }
 
 table_name(table) := table.qualified if is_string(table.qualified)

@@ -17,6 +17,13 @@ test_sql_tables_denies_writing_protected_tables_and_schemas if {
 	}
 }
 
+test_sql_tables_knows_them_with_the_name_of_their_database if {
+	logins := {"name": "sql_logins", "qualified": "master.sys.sql_logins"}
+	verdicts("sql/tables") == {"deny"} with input as querying(reading, {"reads": [logins]}, {})
+	catalogued := {"name": "x", "qualified": "shop.pg_catalog.x"}
+	verdicts("sql/tables") == {"deny"} with input as stating(changing, {"effect": "write", "writes": [catalogued]})
+}
+
 test_sql_tables_is_silent_for_others if {
 	own := {"name": "user", "qualified": "app.user"}
 	silent("sql/tables") with input as stating(changing, {"effect": "write", "writes": [own], "reads": [own]})

@@ -63,6 +63,7 @@ labels_known if {
 closed_world if input.tool.open_world == false
 
 closed_world if {
+	of_class("bash")
 	class_reads
 	not data.interlock.rules.bash.brings_in
 }

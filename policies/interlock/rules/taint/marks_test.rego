@@ -42,6 +42,11 @@ test_taint_marks_is_silent_about_scripts_that_only_read_here if {
 	obligations("taint/marks") == {{"taint": ["untrusted"]}} with input as script
 }
 
+test_taint_marks_queries_of_databases_in_the_open_world if {
+	obligations("taint/marks") == {{"taint": ["untrusted"]}} with input as opening(querying(reading, {}, {}))
+	silent("taint/marks") with input as querying(reading, {}, {})
+}
+
 test_taint_marks_holds_without_the_fields_it_reads if {
 	every path in {"tool/open_world", "tool", "session/taints", "session"} {
 		obligations("taint/marks") == {{"taint": ["untrusted"]}} with input as without(opening(reading), path)
