@@ -49,7 +49,10 @@ fetches_only if {
 	}
 }
 
-tells_little(url) if url.query_chars <= data.interlock.settings.taint.most_query_chars
+tells_little(url) if {
+	url.query_chars <= data.interlock.settings.taint.most_query_chars
+	data.interlock.rules.webfetch.short_path(url)
+}
 
 tells_little(url) if data.interlock.rules.webfetch.known(url)
 

@@ -265,3 +265,13 @@ def test_a_request_that_sends_something_says_so(
 ) -> None:
     found = facts("webfetch", {"url": "https://a.com", **more})["webfetch"]
     assert (found["method"], found["sends"]) == (method, sends)
+
+
+@pytest.mark.parametrize("name", ["params", "query", "headers", "cookies"])
+def test_what_goes_out_beside_the_url_counts_as_its_query(facts: Facts, name: str) -> None:
+    for more in ("x" * 300, {"q": "x" * 300}, [["q", "x" * 300]]):
+        document = facts("webfetch", {"url": "https://example.com/?a=1", name: more})
+        [found] = document["webfetch"]["urls"]
+        assert found["query_chars"] > 300
+    [bare] = facts("webfetch", {"url": "https://example.com/?a=1", name: None})["webfetch"]["urls"]
+    assert bare["query_chars"] == len("?a=1")

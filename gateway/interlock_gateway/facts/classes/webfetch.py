@@ -1,5 +1,6 @@
 """Facts of the permission class `webfetch`: where each URL leads, and whether the request sends something."""
 
+import json
 from collections.abc import Mapping
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
@@ -13,6 +14,11 @@ MAX_URLS = 64
 MAX_SHOWN = 2048
 _METHOD_NAMES = ("method", "http_method", "httpMethod", "verb", "request_method")
 _BODY_NAMES = ("body", "data", "json", "payload", "form", "form_data", "files", "content", "postData", "post_data")
+_CARRIED_NAMES = (
+    *("params", "query", "query_params", "queryParams", "search_params", "searchParams", "qs"),
+    *("headers", "header", "cookies", "cookie"),
+)
+"""What goes out with the URL although it is not written in it."""
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ABSENT: tuple[object, ...] = (None, "", [], {}, ())
 
@@ -20,7 +26,8 @@ _ABSENT: tuple[object, ...] = (None, "", [], {}, ())
 def _extract(request: FactRequest) -> Section:
     arguments = find(request, "url")
     named = [pair for argument in arguments.given for pair in _flattened(argument)]
-    entries = [_entry(pointer, value) for pointer, value in named[:MAX_URLS]]
+    carried = _carried_chars(request.input)
+    entries = [_entry(pointer, value, carried) for pointer, value in named[:MAX_URLS]]
     error: str | None = None
     if arguments.missing:
         error = f"a required URL is missing: {', '.join(arguments.missing)}"
@@ -57,7 +64,13 @@ def _method(given: Mapping[str, object]) -> str:
     return method if method.isascii() and method.isalpha() else ""
 
 
-def _entry(pointer: str, given: object) -> JsonObject:
+def _carried_chars(given: Mapping[str, object]) -> int:
+    """How many characters the call has beside its URLs for their queries and headers."""
+    carried = (value for name in _CARRIED_NAMES if (value := given.get(name)) not in _ABSENT)
+    return sum(len(value if isinstance(value, str) else json.dumps(value, default=str)) for value in carried)
+
+
+def _entry(pointer: str, given: object, carried: int) -> JsonObject:
     text = given if isinstance(given, str) else ""
     found = read(text) if isinstance(given, str) else Reading(problem="not a string")
     domains: list[JsonValue] = list(found.domains)
@@ -73,7 +86,7 @@ def _entry(pointer: str, given: object) -> JsonObject:
         "userinfo": found.userinfo,
         "path": found.path[:MAX_SHOWN],
         "query": found.query_chars > 0,
-        "query_chars": found.query_chars,
+        "query_chars": found.query_chars + carried,
         "fragment": found.fragment,
         "address": found.address,
         "reach": found.reach,

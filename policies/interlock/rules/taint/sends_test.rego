@@ -6,7 +6,7 @@ web_call(url, facts) := object.union(reading, {
 	"tool": {"open_world": true, "metadata": {"permission_class": "webfetch"}},
 	"call": {"facts": {"class": "webfetch", "webfetch": object.union(
 		{
-			"urls": [object.union({"query_chars": 0}, url)],
+			"urls": [object.union({"query_chars": 0, "path": "/"}, url)],
 			"hosts": [],
 			"method": "GET",
 			"sends": false,
@@ -70,6 +70,7 @@ test_taint_sends_holds_without_the_fields_it_reads if {
 	}
 	paths := {
 		"call/facts/webfetch/urls/0/query_chars",
+		"call/facts/webfetch/urls/0/path",
 		"call/facts/webfetch/urls",
 		"call/facts/webfetch/sends",
 		"call/facts/webfetch",

@@ -23,4 +23,10 @@ carried contains host_of(url) if {
 	not short(url)
 }
 
-short(url) if url.query_chars <= data.interlock.settings.webfetch.longest_query
+short(url) if {
+	url.query_chars <= data.interlock.settings.webfetch.longest_query
+	short_path(url)
+}
+
+# A path tells whoever answers as much as a query does.
+short_path(url) if count(url.path) <= data.interlock.settings.webfetch.longest_query
