@@ -33,6 +33,7 @@ findings contains {{
 """
 _APPLIES = 'input.call.phase == "apply"'
 OVERLAYS = {
+    SAME: "",
     OTHER: _FINDING.format(verdict="none", obligations="{}", condition='input.call.phase == "never"'),
     DENIES: _FINDING.format(verdict="deny", obligations="{}", condition=_APPLIES),
     SETS: _FINDING.format(verdict="none", obligations='{"set": {"value": "something else"}}', condition=_APPLIES),
@@ -163,12 +164,17 @@ async def preview_rig(directory: Path) -> AsyncIterator[PreviewRig]:
         await stack.enter_async_context(ToolServer(Provider(shelf), address))
         gateway = await stack.enter_async_context(running(config, clock))
         await gateway.providers_settled(10.0)
-        engines: dict[str, Any] = {SAME: gateway.rooms.engine}
+        engines: dict[str, Any] = {}
         for name, source in OVERLAYS.items():
-            custom = directory / name.replace(" ", "-") / "custom"
-            custom.mkdir(parents=True)
-            (custom / "changed.rego").write_text(source)
-            engine = EmbeddedEngine(load_bundle(overlays=[custom.parent]), PoolSettings(workers=1, timeout_s=10.0))
+            overlays = []
+            if source:
+                custom = directory / name.replace(" ", "-") / "custom"
+                custom.mkdir(parents=True)
+                (custom / "changed.rego").write_text(source)
+                overlays = [custom.parent]
+            # So many destructive calls are more than a person would be left out of.
+            bundle = load_bundle(overlays=overlays, changes={"budget": {"destructive_per_day": 1_000_000}})
+            engine = EmbeddedEngine(bundle, PoolSettings(workers=1, timeout_s=10.0))
             stack.push_async_callback(engine.close)
             await engine.start()
             engines[name] = engine
