@@ -114,6 +114,7 @@ def _read_text(path: Path, place: str) -> str:
 
 def _read_data(root: Path) -> JsonObject:
     """Every `data.yaml` under `root`, each in its directory's place, as OPA reads them."""
+    shipped = root == shipped_policies()
     tree: JsonObject = {}
     for path in sorted(root.rglob("data.yaml")):
         relative = path.relative_to(root)
@@ -123,7 +124,7 @@ def _read_data(root: Path) -> JsonObject:
             if not isinstance(inner, dict):
                 raise PolicySourceError(relative.as_posix(), f"{part} is already a value")
             node = inner
-        node.update(read_yaml(path, relative.as_posix()))
+        node.update(read_yaml(path, relative.as_posix(), shipped=shipped))
     return tree
 
 

@@ -140,3 +140,9 @@ def test_overriding_leaves_the_settings_it_is_given_alone() -> None:
     settings: JsonObject = {"a": {"m": {"x": 1}, "v": 1}}
     assert override(settings, {"a": {"m": {"y": 2}}}, "place") == {"a": {"m": {"x": 1, "y": 2}, "v": 1}}
     assert settings == {"a": {"m": {"x": 1}, "v": 1}}
+
+
+def test_settings_nested_without_end_are_refused_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "data.yaml").write_text("settings: " + "[" * 100_000, encoding="utf-8")
+    with pytest.raises(PolicySourceError, match=r"data\.yaml: is nested too deeply"):
+        read_bundle(overlays=[tmp_path])
