@@ -71,7 +71,7 @@ def test_each_shell_has_its_completion_script(shell: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [("po", {"policy"}), ("policy re", {"reload"}), ("call --str", {"--stream"}), ("completion z", {"zsh"})],
+    [("po", {"policy"}), ("policy re", {"reload", "replay"}), ("call --str", {"--stream"}), ("completion z", {"zsh"})],
 )
 def test_a_shell_completes_commands_options_and_choices(typed: str, offered: set[str]) -> None:
     words = f"interlock {typed}"
