@@ -60,7 +60,10 @@ def check_data(program: Program) -> Iterator[Problem]:
 def check_settings_read(program: Program) -> Iterator[Problem]:
     """Every setting is read by a rule: one that is not says something that is not so."""
     read = {
-        found.literal for file in program.files for found in file.references if found.base == "data" and found.parts
+        found.literal
+        for file in program.files
+        for found in file.references
+        if found.base == "data" and found.literal[: len(SETTINGS)] == SETTINGS and found.literal != SETTINGS
     }
     settings = program.value_at(SETTINGS)
     for path in _leaves(settings, SETTINGS) if isinstance(settings, dict) else ():
