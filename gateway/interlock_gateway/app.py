@@ -86,6 +86,7 @@ def _spare_the_collector() -> None:
 async def serve(config: Config, ready: Callable[[Endpoints], None]) -> None:
     """Run a gateway until SIGTERM or SIGINT, then drain it. `ready` is told once it serves.
 
+    Between the signal and the drain lies `server.drain_delay_s`, in which it serves, and says that it is leaving.
     Raises `ConfigError` when the configuration cannot be used.
     """
     stop = asyncio.Event()
@@ -97,6 +98,11 @@ async def serve(config: Config, ready: Callable[[Endpoints], None]) -> None:
         reload_on_hangup(loop, gateway)
         ready(gateway.endpoints)
         await stop.wait()
+        stop.clear()
+        gateway.leave()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(config.server.drain_delay_s):
+                await stop.wait()
         _log.info("draining")
 
 

@@ -7,62 +7,15 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
+from interlock_gateway.config_identity import IdentityConfig, TokenConfig
 from interlock_gateway.config_opa import OpaConfig
 from interlock_gateway.config_section import Bytes, Seconds, Section
-from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD, Role
+from interlock_gateway.config_server import Front, ServerConfig
+from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
 
-
-class Front(StrEnum):
-    """What speaks HTTP/2 with agents and operators."""
-
-    NGHTTP2 = "nghttp2"
-    GRPCIO = "grpcio"
-
-
-class ServerConfig(Section):
-    """Where the gateway listens."""
-
-    listen: tuple[str, ...] = ("unix:{state}/agent.sock", "127.0.0.1:7080")
-    """Addresses for agents: `unix:PATH` or `HOST:PORT`; `{state}` is the state directory, port 0 picks a free one."""
-    operator_listen: tuple[str, ...] = ("unix:{state}/operator.sock",)
-    """Addresses for operators and approvers. Unix sockets only: whoever may open the file is an operator."""
-    socket_mode: Annotated[str, Field(pattern=r"^0[0-7]{3}$")] = "0600"
-    """Permissions of the agents' Unix sockets. The operators' sockets are always 0600."""
-    plaintext_beyond_loopback: bool = False
-    """Accept unencrypted connections from other hosts. Off: listening elsewhere than loopback is refused."""
-    front: Front = Front.NGHTTP2
-    """What speaks HTTP/2: `nghttp2`, on the gateway's own loop, or `grpcio`, which is slower and in wide use."""
-    drain_s: Seconds = 20.0
-    """How long calls in flight may take to finish after SIGTERM."""
-
-
-class TokenConfig(Section):
-    """One static token, hashed at rest: make it with `interlock init` or `interlock token`."""
-
-    principal: Annotated[str, Field(min_length=1, max_length=256)]
-    """The principal's id, as it appears in policies and receipts."""
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    """SHA-256 of the token, in hex. Tokens are 256 random bits, so a plain hash cannot be guessed back."""
-    roles: tuple[Role, ...] = (Role.AGENT,)
-    """What the token's bearer may do."""
-    groups: tuple[str, ...] = ()
-    """Groups the bearer belongs to, for policies and approvals."""
-
-
-class IdentityConfig(Section):
-    """Who callers are."""
-
-    tokens: tuple[TokenConfig, ...] = ()
-    """Static tokens, for small set-ups."""
-    unix_agent: str = "local-agent"
-    """The principal of whoever may open the agents' Unix socket."""
-    unix_operator: str = "local-operator"
-    """The principal of whoever may open the operators' Unix socket."""
-    unix_operator_groups: tuple[str, ...] = ()
-    """The groups of that principal, for checkpoints that ask for members of one."""
-    anonymous_agents_on_loopback: bool = False
-    """Let anyone who can reach a loopback address call tools, with no token, as principal `anonymous`."""
+# Sections with a file of their own that most people look for here.
+__all__ = ["Front", "IdentityConfig", "ServerConfig", "TokenConfig"]
 
 
 class LimitsConfig(Section):

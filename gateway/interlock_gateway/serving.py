@@ -48,13 +48,18 @@ from interlock_gateway.transport.reflection import reflected
 
 OVERHEAD_BYTES = 1024 * 1024
 """What a request may hold besides the input of its call."""
+HEALTH_BYTES = 1024
+"""What a question about health may hold."""
 HOUSEKEEPING_S = 1.0
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """Where a running gateway is reached, and what decides there; `answers` is where those to webhooks come in."""
+    """Where a running gateway is reached, and what decides there.
+
+    `answers` is where those to webhooks come in, `health` where nothing but health is told.
+    """
 
     agents: tuple[str, ...]
     operators: tuple[str, ...]
@@ -62,6 +67,7 @@ class Endpoints:
     policy_revision: str
     profile: str
     answers: str = ""
+    health: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,8 @@ class Gateway:
         self._replica = replica
         self._started_at = clock.now()
         self._listeners: list[Listener] = []
+        self._health_listener: Http2Listener | None = None
+        self._leaving = False
         self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
 
@@ -130,15 +138,22 @@ class Gateway:
         """The tool with this name or alias, as it is registered now."""
         return self.rooms.parts.registry.find(name)
 
+    def leave(self) -> None:
+        """Say in health that the gateway is about to end; calls are served as before."""
+        self._leaving = True
+        self._health.set(serving=False)
+
     async def drain(self) -> None:
-        """Take no new calls, and let those in flight end."""
+        """Take no new calls, and let those in flight end. Health is told until they have."""
+        self.leave()
         self.rooms.pipeline.draining = True
         self.rooms.approvals.watches.close()
-        self._health.set(serving=False)
         await stop_all(self._listeners, self._open_rpcs, self.config.server.drain_s)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.server.drain_s):
                 await self.rooms.parts.tasks.drain()
+        if self._health_listener is not None:
+            await self._health_listener.stop(0)
 
     async def listen(self, metrics: str) -> None:
         """Bind every address and serve; `metrics` is where metrics are. Raises `ConfigError` for an address in use."""
@@ -150,10 +165,13 @@ class Gateway:
         tokens = TokenAuthenticator(identity.tokens, anonymous=identity.anonymous_agents_on_loopback)
         agents += self._listener(tcp, tokens, mode, admin=True)
         operators = self._listener(server.operator_listen, operator_socket(identity), 0o600, admin=True)
+        health = await self._tell_health()
         for listener in self._listeners:
             await listener.start()
         engine = self.rooms.engine
-        self.endpoints = Endpoints(tuple(agents), tuple(operators), metrics, engine.revision, engine.profile)
+        self.endpoints = Endpoints(
+            tuple(agents), tuple(operators), metrics, engine.revision, engine.profile, health=health
+        )
 
     async def keep_house(self) -> None:
         """Until cancelled: flush session facts, expire pending actions, and say in health how things are."""
@@ -182,7 +200,7 @@ class Gateway:
 
     def fit_to_serve(self) -> bool:
         """Whether calls are served: every part works, and the gateway is not about to end."""
-        return all(component.healthy for component in self._components()) and not self.rooms.pipeline.draining
+        return all(component.healthy for component in self._components()) and not self._leaving
 
     def _components(self) -> tuple[Component, ...]:
         rooms = self.rooms
@@ -191,6 +209,15 @@ class Gateway:
             _state(rooms.store),
             Component("audit", rooms.audit.healthy, "" if rooms.audit.healthy else "receipts cannot be written"),
         )
+
+    async def _tell_health(self) -> str:
+        """Tell health, and nothing else, to whoever has no credentials; where, empty when nowhere."""
+        if not self.config.server.health_listen:
+            return ""
+        self._health_listener = Http2Listener(self._health.served(), max_bytes=HEALTH_BYTES)
+        address = self._health_listener.listen(self.config.server.health_listen, 0o600)
+        await self._health_listener.start()
+        return address
 
     def _listener(
         self, addresses: tuple[str, ...], authenticator: Authenticator, mode: int, *, admin: bool

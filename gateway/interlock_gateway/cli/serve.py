@@ -67,6 +67,7 @@ def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:
                 "operators": endpoints.operators,
                 "metrics": endpoints.metrics,
                 "answers": endpoints.answers,
+                "health": endpoints.health,
                 "policy_revision": endpoints.policy_revision,
                 "profile": endpoints.profile,
             }
@@ -78,5 +79,7 @@ def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:
         parts.append(f"metrics at http://{endpoints.metrics}/metrics")
     if endpoints.answers:
         parts.append(f"answers to webhooks at http://{endpoints.answers}")
+    if endpoints.health:
+        parts.append(f"health at {endpoints.health}")
     parts.append(f"policy {endpoints.policy_revision}, profile {endpoints.profile}")
     return f"interlock is ready: {'; '.join(parts)}"

@@ -80,12 +80,13 @@ def _sockets_shared(config: Config) -> Found:
 
 
 def _other_addresses(config: Config) -> Found:
-    if config.metrics.listen:
-        address = _parse(config.metrics.listen)
+    tcp = {("metrics", "listen"): config.metrics.listen, ("server", "health_listen"): config.server.health_listen}
+    for path, text in tcp.items():
+        address = _parse(text) if text else None
         if isinstance(address, UnixAddress):
-            yield ("metrics", "listen"), "metrics.listen must be HOST:PORT, not a Unix socket"
+            yield path, f"{dotted(path)} must be HOST:PORT, not a Unix socket"
         elif isinstance(address, str):
-            yield ("metrics", "listen"), f"metrics.listen {address}"
+            yield path, f"{dotted(path)} {address}"
     for index, provider in enumerate(config.providers):
         address = _parse(config.at_state(provider.address))
         if isinstance(address, str):

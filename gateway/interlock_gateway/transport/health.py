@@ -12,15 +12,20 @@ from interlock_gateway.transport.grpc.endpoint import Served
 
 _Answer = health_pb2.HealthCheckResponse
 SERVICE = health.SERVICE_NAME
+LIVE = "live"
+"""The name under which health says that the process answers at all, whether it serves calls or not."""
 _PATH = f"/{SERVICE}"
 
 
 class Health:
-    """What `grpc.health.v1.Health` says, on every listener of the process, of `services` and of the whole."""
+    """What `grpc.health.v1.Health` says, on every listener of the process, of `services` and of the whole.
+
+    The service `live` is always serving: who has no answer about it asks a process that should be started again.
+    """
 
     def __init__(self, services: tuple[str, ...]) -> None:
         self.serving = False
-        self._services = frozenset(("", *services))
+        self._services = frozenset(("", LIVE, *services))
         self._changed = asyncio.Event()
 
     def set(self, *, serving: bool) -> None:
@@ -57,7 +62,8 @@ class Health:
         if service not in self._services:
             answer = _Answer(status=_Answer.SERVICE_UNKNOWN)
         else:
-            answer = _Answer(status=_Answer.SERVING if self.serving else _Answer.NOT_SERVING)
+            serving = self.serving or service == LIVE
+            answer = _Answer(status=_Answer.SERVING if serving else _Answer.NOT_SERVING)
         return bytes(answer.SerializeToString())
 
 

@@ -86,6 +86,7 @@ class Served:
     process: Process
     agents: str
     agent: Client
+    health: str = ""
 
     async def ended_by(self, number: signal.Signals) -> int:
         """Send a signal and wait for the end; the exit code."""
@@ -121,9 +122,9 @@ async def served(
         assert process.stdout is not None
         line = await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)
         assert line, (directory / "serve.log").read_text()
-        address = json.loads(line)["agents"][0]
-        async with Client(address, timeout=PATIENCE_S) as agent:
-            yield Served(process, address, agent)
+        said = json.loads(line)
+        async with Client(said["agents"][0], timeout=PATIENCE_S) as agent:
+            yield Served(process, said["agents"][0], agent, said["health"])
     finally:
         if process.returncode is None:
             process.kill()

@@ -28,6 +28,14 @@ def test_listening_beyond_loopback_is_refused_unless_it_is_said_outright(tmp_pat
     assert load_config(file, {}).server.listen == (address,)
 
 
+def test_health_may_be_told_beyond_loopback_but_not_on_a_socket(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("server: {health_listen: '0.0.0.0:7082'}")
+    assert load_config(file, {}).server.health_listen == "0.0.0.0:7082"
+    said = refusal(tmp_path, "server: {health_listen: 'unix:/a'}")
+    assert said == "1: server.health_listen must be HOST:PORT, not a Unix socket"
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:0", "127.9.9.9:1", "[::1]:7080", "localhost:7080", "unix:///run/a"])
 def test_listening_on_loopback_needs_no_more_words(tmp_path: Path, address: str) -> None:
     file = tmp_path / "c.yaml"

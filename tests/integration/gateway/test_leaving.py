@@ -1,0 +1,70 @@
+"""How a gateway says that it is about to end, and what is served where only health is told (REL-9)."""
+
+import signal
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+from gateway_bench import bench
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from interlock.v1 import gateway_service_pb2, gateway_service_pb2_grpc
+from interlock_gateway.config import Front, ServerConfig
+from served_gateway import holding, served
+
+Says = health_pb2.HealthCheckResponse
+
+
+async def told(health: health_pb2_grpc.HealthStub, service: str = "") -> "Says.ServingStatus":
+    answer = await health.Check(health_pb2.HealthCheckRequest(service=service), timeout=10)
+    return answer.status
+
+
+@pytest.mark.parametrize("front", Front)
+async def test_the_address_for_health_tells_health_and_serves_nothing_else(
+    socket_directory: Path, front: Front
+) -> None:
+    server = ServerConfig(listen=("unix:{state}/agent.sock",), front=front, health_listen="127.0.0.1:0", drain_s=5.0)
+    async with (
+        bench(socket_directory, server=server) as at,
+        grpc.aio.insecure_channel(at.gateway.endpoints.health) as channel,
+    ):
+        health = health_pb2_grpc.HealthStub(channel)
+        for service in ("", "interlock.v1.GatewayService", "live"):
+            assert await told(health, service) == Says.SERVING
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await gateway_service_pb2_grpc.GatewayServiceStub(channel).CallTool(
+                gateway_service_pb2.CallToolRequest(), timeout=10
+            )
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        asking = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(
+            iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+        )
+        assert await asking.code() is grpc.StatusCode.UNIMPLEMENTED
+        at.gateway.leave()
+        assert await told(health) == Says.NOT_SERVING
+        assert await told(health, "live") == Says.SERVING
+
+
+@pytest.mark.req("REL-9")
+async def test_calls_are_served_after_a_sigterm_until_balancers_have_noticed(socket_directory: Path) -> None:
+    more = {
+        "server": {
+            "listen": ["unix:{state}/agent.sock"],
+            "health_listen": "127.0.0.1:0",
+            "drain_delay_s": 600,
+            "drain_s": 10,
+        }
+    }
+    async with holding(socket_directory) as held, served(socket_directory, more=more) as gateway:
+        async with grpc.aio.insecure_channel(gateway.health) as channel:
+            health = health_pb2_grpc.HealthStub(channel)
+            watching = health.Watch(health_pb2.HealthCheckRequest())
+            assert (await watching.read()).status == Says.SERVING
+            gateway.process.send_signal(signal.SIGTERM)
+            assert (await watching.read()).status == Says.NOT_SERVING
+            assert (await gateway.agent.session("s").call("append", {"value": "late"})).text == "appended late"
+            assert await told(health, "live") == Says.SERVING
+        assert await gateway.ended_by(signal.SIGTERM) == 0
+    assert held.ran == ["late"]
