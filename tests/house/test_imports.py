@@ -15,7 +15,8 @@ ROOMS = {
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
     {"core", "errors"},
-    {"clock", "config", "config_bundles", "config_loader", "config_opa", "config_section", "ids", "patience"},
+    {"clock", "config", "config_loader", "ids", "patience"}
+    | {"config_bundles", "config_identity", "config_opa", "config_section", "config_server"},
     ROOMS,
     {"operate"},
     {"transport"},
