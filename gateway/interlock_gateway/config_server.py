@@ -30,7 +30,7 @@ class ServerConfig(Section):
     """What speaks HTTP/2: `nghttp2`, on the gateway's own loop, or `grpcio`, which is slower and in wide use."""
     health_listen: str = ""
     """`HOST:PORT` that serves `grpc.health.v1` and nothing else, in plain text, to whoever asks, as kubelet does;
-    empty switches it off, port 0 picks a free one. It may be beyond loopback: all it tells is whether calls are served."""
+    empty switches it off, port 0 picks a free one. Beyond loopback too: it tells whether calls are served, no more."""
     drain_delay_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """How long calls are still taken after SIGTERM, when health says NOT_SERVING already: as long as balancers take to
     notice. A second SIGTERM ends it."""
