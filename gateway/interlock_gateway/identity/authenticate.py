@@ -9,6 +9,7 @@ from typing import Protocol
 from interlock_gateway.config import IdentityConfig, TokenConfig
 from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.identity.peer import Peer
 
 TOKEN_PREFIX = "ilk_"  # noqa: S105 - the part of a token that is not secret
 _TOKEN = re.compile(r"ilk_[A-Za-z0-9_-]{43}")
@@ -22,7 +23,7 @@ Metadata = Iterable[tuple[str, str | bytes]]
 class Authenticator(Protocol):
     """Says who is calling."""
 
-    def principal(self, metadata: Metadata) -> Principal:
+    def principal(self, metadata: Metadata, peer: Peer) -> Principal:
         """The caller. Raises `RequestError` (`unauthenticated`) when it is nobody known."""
         ...
 
@@ -33,9 +34,9 @@ class SocketAuthenticator:
     def __init__(self, principal_id: str, roles: frozenset[Role], groups: tuple[str, ...] = ()) -> None:
         self._principal = Principal(principal_id, "unix", roles, groups)
 
-    def principal(self, metadata: Metadata) -> Principal:
+    def principal(self, metadata: Metadata, peer: Peer) -> Principal:
         """The socket's principal, whatever the metadata says."""
-        del metadata
+        del metadata, peer
         return self._principal
 
 
@@ -48,14 +49,14 @@ class TokenAuthenticator:
         }
         self._anonymous = Principal("anonymous", "anonymous", frozenset({Role.AGENT})) if anonymous else None
 
-    def principal(self, metadata: Metadata) -> Principal:
+    def principal(self, metadata: Metadata, peer: Peer) -> Principal:
         """The bearer of the token in `authorization`. Raises `RequestError` for none, a malformed or an unknown one."""
         headers = [value for name, value in metadata if name == "authorization"]
         if len(headers) > 1 or (headers and not isinstance(headers[0], str)):
             raise RequestError(RequestFault.UNAUTHENTICATED, "send one authorization header, as text")
         header = headers[0] if headers else None
         if not isinstance(header, str):
-            if self._anonymous is not None:
+            if self._anonymous is not None and peer.local:
                 return self._anonymous
             raise RequestError(RequestFault.UNAUTHENTICATED, "send a token: authorization: Bearer ilk_...")
         scheme, _, token = header.partition(" ")

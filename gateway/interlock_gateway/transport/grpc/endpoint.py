@@ -4,6 +4,7 @@ It knows no transport: requests and answers are bytes here, and whoever listens 
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.access import check_access
 from interlock_gateway.identity.authenticate import Authenticator, Metadata
-from interlock_gateway.transport.grpc.errors import as_request_error
+from interlock_gateway.identity.peer import Peer
+from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class OpenRpcs:
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes = max_bytes
+        self.ended: Counter[tuple[str, str]] = Counter()
+        self.refused: Counter[str] = Counter(dict.fromkeys(RequestFault, 0))
         self._count = 0
         self._none = asyncio.Event()
         self._none.set()
@@ -53,17 +57,44 @@ class OpenRpcs:
         """Return when none is."""
         await self._none.wait()
 
-    def __enter__(self) -> None:
+    def begin(self) -> None:
+        """One more is."""
         self._count += 1
         self._none.clear()
 
-    def __exit__(self, *_: object) -> None:
+    def end(self) -> None:
+        """One less is."""
         self._count -= 1
         if not self._count:
             self._none.set()
 
+    def note(self, method: str, error: BaseException | None) -> None:
+        """Count an RPC of `method` that has ended, with `error` or without."""
+        if error is None:
+            self.ended[method, "OK"] += 1
+        elif isinstance(error, RequestError):
+            self.ended[method, STATUS_OF[error.fault][0].name] += 1
+            self.refused[error.fault] += 1
+        else:  # nobody waits for it any more
+            self.ended[method, "CANCELLED"] += 1
 
-Admission = Callable[[Metadata], Principal]
+
+class OneRpc:
+    """Around the answering of one RPC of `method`: that it is open, and how it ended."""
+
+    def __init__(self, open_rpcs: OpenRpcs, method: str) -> None:
+        self._open = open_rpcs
+        self._method = method
+
+    def __enter__(self) -> None:
+        self._open.begin()
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._open.note(self._method, error)
+        self._open.end()
+
+
+Admission = Callable[[Metadata, Peer], Principal]
 UnaryBytes = Callable[[bytes, Principal | None, float | None], Awaitable[bytes]]
 StreamBytes = Callable[[bytes, Principal | None, float | None], AsyncGenerator[bytes, None]]
 DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
@@ -74,8 +105,8 @@ class Served:
     """One RPC as a transport serves it: exactly one of the first three.
 
     Given are the request's bytes, who `admit` says is calling, and in how many seconds the caller stops waiting; a
-    dialogue gets its requests one after another. `admit` looks at the metadata as soon as a transport has it; without
-    it anybody may call. They all raise `RequestError` or `StatusError`, nothing else.
+    dialogue gets its requests one after another. `admit` looks at the metadata and the other end as soon as a
+    transport has them; without it anybody may call. They all raise `RequestError` or `StatusError`, nothing else.
     """
 
     unary: UnaryBytes | None = None
@@ -107,23 +138,28 @@ class _Guard:
         self._request = request
         self._authenticator = authenticator
         self._open = open_rpcs
+        self._method = path.removeprefix("/interlock.v1.")
+        self._one = OneRpc(open_rpcs, self._method)
 
-    def admit(self, metadata: Metadata) -> Principal:
+    def admit(self, metadata: Metadata, peer: Peer) -> Principal:
         """Who is calling. Raises `RequestError` for nobody known, and for who may not call this."""
         try:
-            principal = self._authenticator.principal(metadata)
+            principal = self._authenticator.principal(metadata, peer)
             check_access(principal, self._path)
-        except RequestError:
+        except RequestError as error:
+            self._open.note(self._method, error)
             raise
         except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
-            raise as_request_error(error) from None
+            refusal = as_request_error(error)
+            self._open.note(self._method, refusal)
+            raise refusal from None
         return principal
 
     def unary(self, handler: UnaryHandler) -> UnaryBytes:
         """Stand around a unary handler."""
 
         async def guarded(raw: bytes, principal: Principal | None, deadline_s: float | None) -> bytes:
-            with self._open:
+            with self._one:
                 try:
                     answer = await handler(_caller(principal, deadline_s), self._decoded(raw))
                     return answer.SerializeToString()
@@ -140,7 +176,7 @@ class _Guard:
         async def guarded(
             raw: bytes, principal: Principal | None, deadline_s: float | None
         ) -> AsyncGenerator[bytes, None]:
-            with self._open:
+            with self._one:
                 try:
                     answers = handler(_caller(principal, deadline_s), self._decoded(raw))
                     async with aclosing(cast("AsyncGenerator[Message, None]", answers)):

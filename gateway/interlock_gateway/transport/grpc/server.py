@@ -6,7 +6,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeAlias, cast
+from typing import Any, NoReturn, Protocol, cast
 
 import grpc
 import grpc.aio
@@ -23,8 +23,8 @@ from interlock_gateway.transport.grpc.endpoint import (
     UnaryBytes,
 )
 from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
+from interlock_gateway.transport.grpc.peers import Context, peer_of
 
-Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 GATEWAY_SERVICE = "interlock.v1.GatewayService"
 ADMIN_SERVICE = "interlock.v1.AdminService"
 APPROVAL_SERVICE = "interlock.v1.ApprovalService"
@@ -127,7 +127,7 @@ def _handler(rpc: Served) -> "grpc.RpcMethodHandler[Any, Any]":
 def _unary(rpc: UnaryBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> bytes:
         try:
-            principal = None if admit is None else admit(_metadata(context))
+            principal = None if admit is None else admit(_metadata(context), peer_of(context))
             return await rpc(raw, principal, context.time_remaining())
         except (RequestError, StatusError) as error:
             await _abort(context, error)
@@ -138,7 +138,7 @@ def _unary(rpc: UnaryBytes, admit: Admission | None) -> Any:
 def _stream(rpc: StreamBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         try:
-            principal = None if admit is None else admit(_metadata(context))
+            principal = None if admit is None else admit(_metadata(context), peer_of(context))
             async for answer in rpc(raw, principal, context.time_remaining()):
                 yield answer
         except (RequestError, StatusError) as error:

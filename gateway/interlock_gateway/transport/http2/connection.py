@@ -22,6 +22,7 @@ from interlock_gateway.errors import RequestError
 from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, Metadata, first_of, is_grpc, seconds_of
 from interlock_gateway.http2.link import Link
 from interlock_gateway.http2.status import Status, StatusError
+from interlock_gateway.identity.peer import Peer, is_local_name
 from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2.call import Call, status_fields
 
@@ -73,6 +74,7 @@ class ServerConnection(Link):
         self._unread = 0
         self._taken: int | None = None
         self._going = False
+        self._peer = Peer(local=False)
         intake.connections.add(self)
         intake.empty.clear()
 
@@ -84,6 +86,7 @@ class ServerConnection(Link):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, unless there are too many connections."""
         super().connection_made(transport)
+        self._peer = Peer(local=is_local_name(transport.get_extra_info("peername")))
         if len(self._intake.connections) > CONNECTIONS:
             _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
             self.abort()
@@ -224,7 +227,7 @@ class ServerConnection(Link):
             deadline_s = seconds_of(timeout) if timeout is not None else None
         except ValueError as error:
             raise StatusError(Status.INVALID_ARGUMENT, str(error)) from None
-        principal = None if served.admit is None else served.admit(Metadata(request.headers))
+        principal = None if served.admit is None else served.admit(Metadata(request.headers), self._peer)
         if self._unread > (UNREAD_BYTES if self._intake.unread <= ALL_UNREAD_BYTES else UNREAD_SHARE_BYTES):
             raise StatusError(Status.RESOURCE_EXHAUSTED, "read the answers to the calls before this one")
         if served.admit is None and self._anybodys >= ANYBODYS_CALLS:
