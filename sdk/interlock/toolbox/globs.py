@@ -138,33 +138,63 @@ def _first_group(text: str) -> tuple[int, int, list[int]] | None:
 def _translated(name: str) -> str:
     """The regular expression of one name's pattern."""
     made: list[str] = []
+    classes: list[str] = []
     index = 0
     while index < len(name):
         character = name[index]
         if character == "\\":
             made.append(_literally(name[index + 1 : index + 2] or "\\"))
             index += 2
-        elif character == "[":
-            end = _end_of_class(name, index)
-            made.append(_class(name[index + 1 : end]) if end else "[[]")
-            index = end + 1 if end else index + 1
-        else:
-            made.append(character)
+            continue
+        found = _class(name, index) if character == "[" else None
+        if found is None:
+            made.append(_literally(character) if character == "[" else character)
             index += 1
-    return fnmatch.translate("".join(made))
+        else:
+            made.append(chr(_FIRST_PLACE + len(classes)))
+            classes.append(found[0])
+            index = found[1]
+    expression = fnmatch.translate("".join(made))
+    for number, one in enumerate(classes):
+        expression = expression.replace(chr(_FIRST_PLACE + number), one)
+    return expression
+
+
+_FIRST_PLACE = 0xD800
+"""Half of a surrogate pair stands for a class while the rest is translated: no decoded name holds one."""
 
 
 def _literally(character: str) -> str:
     return f"[{character}]" if character in "*?[" else character
 
 
-def _end_of_class(name: str, start: int) -> int:
-    """Where the `]` is that closes the class begun at `start`; 0 when nothing does."""
-    first = start + 2 if name[start + 1 : start + 2] in ("!", "^") else start + 1
-    return max(name.find("]", first + 1), 0)
+def _class(name: str, start: int) -> tuple[str, int] | None:
+    r"""The regular expression of the class that begins at `start`, and where it has ended; None when nothing closes it.
+
+    As git has it: the first member may be `]`, a backslash takes the next character as it is, and a range whose end
+    comes before its beginning has no members.
+    """
+    index = start + 1
+    negated = name[index : index + 1] in ("!", "^")
+    index += negated
+    members: list[str] = []
+    first = True
+    while first or name[index : index + 1] != "]":
+        low, index = _member(name, index)
+        high = low
+        if name[index : index + 1] == "-" and name[index + 1 : index + 2] not in ("", "]"):
+            high, index = _member(name, index + 1)
+        if not high or index >= len(name):
+            return None
+        if low <= high:
+            members.append(f"{re.escape(low)}-{re.escape(high)}")
+        first = False
+    if not members:
+        return ("." if negated else "(?!)"), index + 1
+    return f"[{'^' if negated else ''}{''.join(members)}]", index + 1
 
 
-def _class(inside: str) -> str:
-    negated = inside[:1] in ("!", "^")
-    members = inside[1:] if negated else inside
-    return f"[{'!' if negated else ''}{members}]"
+def _member(name: str, index: int) -> tuple[str, int]:
+    """One character of a class, and where the next begins; an empty one at the end."""
+    index += name[index : index + 1] == "\\"
+    return name[index : index + 1], index + 1
