@@ -9,6 +9,9 @@ python := .venv/bin/python
 ready := .venv/.ready
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/.venv/bin:$(PATH)
 
+# Test files at once, one on each core; WORKERS=0 runs them one after another.
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+
 # What one run adds: make test ARGS="-k resolve", make lock ARGS=--upgrade
 ARGS ?=
 
@@ -30,7 +33,7 @@ demo: setup ## Show a gateway in front of an agent: start it, call tools, see wh
 
 .PHONY: test
 test: setup tools ## Run all tests; at the end it says what could not be tested on this machine, and why.
-	@$(python) -m pytest $(ARGS)
+	@$(python) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 .PHONY: tools
 tools: ## Put OPA, promtool and ripgrep into .tools/bin where they are missing and can be had.

@@ -7,6 +7,7 @@ test may ask for, and must not pass by leaving tests out.
 
 import os
 import shutil
+import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -20,11 +21,16 @@ from postgres_server import NoPostgresError, PostgresServer, running_postgres
 ROOT = Path(__file__).resolve().parent.parent
 NO_SKIP_VARIABLE = "INTERLOCK_TESTS_NO_SKIP"
 HOW_TO_GET = {
+    "dex": "run `make tools`, which takes Go",
     "go": "install Go",
+    "helm": "run `make tools`, which takes Go",
+    "kube-score": "run `make tools`, which takes Go",
     "node": "install Node.js 22 or newer",
     "opa": "run `make tools`, which takes Go",
+    "prometheus": "run `make tools`, or install Prometheus",
     "promtool": "run `make tools`, or install Prometheus",
     "rg": "run `make tools`, or install ripgrep",
+    "versitygw": "run `make tools`, which takes Go",
 }
 
 
@@ -39,6 +45,8 @@ def pytest_configure() -> None:
     own_programs = str(ROOT / ".tools" / "bin")
     if own_programs not in os.environ["PATH"].split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([own_programs, os.environ["PATH"]])
+    # A shell starts what runs in the background with SIGINT ignored, and so would be all that the tests interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
