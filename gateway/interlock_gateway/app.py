@@ -33,6 +33,7 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.extensions.plugged import plugged_in
 from interlock_gateway.facts.offload import OffloadedFacts
+from interlock_gateway.figures import show
 from interlock_gateway.gatewaytools import DEFINITIONS, DiscoveryTools, GatewayTools
 from interlock_gateway.operate.confirm import consented
 from interlock_gateway.operate.exemption_watch import ExemptionWatch
@@ -64,7 +65,9 @@ from interlock_gateway.sessions.discovery import Discovery
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.state_directory import state_directory
 from interlock_gateway.telemetry.exposition import exposed
+from interlock_gateway.telemetry.loop_lag import LoopLag
 from interlock_gateway.telemetry.metrics import Metrics
+from interlock_gateway.telemetry.surroundings import watch_exemptions, watch_policy
 from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
 from interlock_gateway.transport.health import Health
 
@@ -127,6 +130,8 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         rooms = await _build(config, clock, replica, stack)
         health = Health((GATEWAY_SERVICE, ADMIN_SERVICE, APPROVAL_SERVICE))
         gateway = Gateway(config, rooms, health, clock, replica)
+        show(gateway)
+        stack.push_async_callback(_cancelled(asyncio.create_task(LoopLag(rooms.metrics.registry).run())))
         stack.push_async_callback(rooms.parts.sessions.flush)
         stack.push_async_callback(rooms.parts.counts.flush)
         stack.push_async_callback(gateway.drain)
@@ -208,9 +213,6 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     pipeline = CallPipeline(parts)
     metrics.pending_changed(await store.pending.count_every_pending(clock.now()))
     metrics.on_call_ended = approvals.history.recent.note
-    metrics.watch_audit(audit)
-    metrics.watch_calls(lambda: pipeline.in_flight)
-    metrics.watch_providers(directory.connected)
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)
     return Rooms(
         parts=parts,
@@ -247,9 +249,9 @@ async def _policy(
     keeper = PolicyKeeper(wanted, engine, clock, origin=origin, bundle=first.bundle, on_reload=reloaded)
     exemptions = ExemptionWatch(lambda: keeper.bundle, clock)
     exemptions.warn()
-    metrics.watch_exemptions(exemptions.counts)
+    watch_exemptions(metrics, exemptions.counts)
     await keeper.began_with(first.seen, first.problems)
-    metrics.watch_policy(lambda: keeper.activated_at, lambda: origin.status.from_disk)
+    watch_policy(metrics, lambda: keeper.activated_at, lambda: origin.status.from_disk)
     return engine, keeper
 
 

@@ -118,7 +118,7 @@ class Gateway:
             draining=rooms.pipeline.draining,
             profile=rooms.engine.profile,
             policy_revision=rooms.engine.revision,
-            components=self._components(),
+            components=self.components(),
             sessions=len(book),
             calls_in_flight=rooms.pipeline.in_flight,
             pending_actions=rooms.metrics.pending_actions,
@@ -137,6 +137,16 @@ class Gateway:
     def tool(self, name: str) -> RegisteredTool | None:
         """The tool with this name or alias, as it is registered now."""
         return self.rooms.parts.registry.find(name)
+
+    @property
+    def serving(self) -> bool:
+        """What health says."""
+        return self._health.serving
+
+    @property
+    def requests(self) -> OpenRpcs:
+        """How RPCs ended, and why those that were refused were."""
+        return self._open_rpcs
 
     def leave(self) -> None:
         """Say in health that the gateway is about to end; calls are served as before."""
@@ -200,9 +210,10 @@ class Gateway:
 
     def fit_to_serve(self) -> bool:
         """Whether calls are served: every part works, and the gateway is not about to end."""
-        return all(component.healthy for component in self._components()) and not self._leaving
+        return all(component.healthy for component in self.components()) and not self._leaving
 
-    def _components(self) -> tuple[Component, ...]:
+    def components(self) -> tuple[Component, ...]:
+        """The parts without which no call is served, and whether they work."""
         rooms = self.rooms
         return (
             Component("policy", rooms.engine.ready, rooms.engine.trouble),

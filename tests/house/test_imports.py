@@ -22,7 +22,7 @@ LAYERS = (
     {"transport"},
     {"state_directory"},
     {"serving"},
-    {"app"},
+    {"app", "figures"},
     {"cli", "demo", "__main__"},
 )
 LAYER_OF = {package: depth for depth, layer in enumerate(LAYERS) for package in layer}

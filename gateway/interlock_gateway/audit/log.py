@@ -92,6 +92,7 @@ class AuditLog:
         self._urgent = threading.Event()
         self._failed_since: float | None = None
         self._writing_since: float | None = None
+        self._behind_since: float | None = None
         self._accepts = True
         self._closing = False
         self.stats = AuditStats()
@@ -118,6 +119,12 @@ class AuditLog:
     def backlog(self) -> int:
         """How many records wait to be written."""
         return len(self._queue)
+
+    @property
+    def lag_s(self) -> float:
+        """At most how many seconds ago the oldest record came that is not on disk; 0 when all are."""
+        since = self._behind_since
+        return 0.0 if since is None else max(0.0, self._clock.monotonic() - since)
 
     def submit(self, record: Record) -> None:
         """Hand over the receipt of a read-only call; it is on disk within 100 ms when the log is healthy.
@@ -183,6 +190,8 @@ class AuditLog:
             self.stats.refused += 1
             raise AuditUnavailableError("receipts cannot be written: the buffer is full or the log is closed")
         self._queue.append((record, future))
+        if self._behind_since is None:
+            self._behind_since = self._clock.monotonic()
         if not self._something.is_set():
             self._something.set()
 
@@ -190,7 +199,12 @@ class AuditLog:
         try:
             while not (self._closing and not self._queue):
                 self._wait()
-                self._write_groups(self._take())
+                taken_at = self._clock.monotonic()
+                if self._behind_since is None and self._queue:
+                    self._behind_since = taken_at
+                if self._write_groups(self._take()):
+                    # What came while this was written is no older than that.
+                    self._behind_since = taken_at if self._queue else None
             self._finish()
         finally:
             # Whatever ends this thread, nothing may be promised any more.
@@ -225,7 +239,8 @@ class AuditLog:
         self._encoded_ahead = 0
         return [self._queue.popleft() for _ in range(len(self._queue))]
 
-    def _write_groups(self, entries: list[_Entry]) -> None:
+    def _write_groups(self, entries: list[_Entry]) -> bool:
+        """Write them; false when some are to be tried again."""
         size = self._limits.batch
         groups = [entries[at : at + size] for at in range(0, len(entries), size)]
         if not groups and self._failed_since is not None:
@@ -236,7 +251,8 @@ class AuditLog:
             self._writing_since = None
             if failure is not None:
                 self._give_back([entry for rest in groups[index:] for entry in rest], failure)
-                return
+                return False
+        return True
 
     def _write(self, group: list[_Entry]) -> str | None:
         """Write one group; the reason when it could not be."""

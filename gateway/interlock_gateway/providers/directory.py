@@ -66,7 +66,8 @@ class Directory:
 
     def connected(self) -> dict[str, bool]:
         """Which providers can be called now, by name."""
-        return {name: found.connected_since is not None for name, found in self._connections.items()}
+        connections = tuple(self._connections.items())  # metrics are read on another thread
+        return {name: found.connected_since is not None for name, found in connections}
 
     def add_built_in(self, provider: Provider) -> None:
         """A provider inside the gateway itself."""

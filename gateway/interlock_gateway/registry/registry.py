@@ -81,7 +81,7 @@ class ToolRegistry:
 
     def all_tools(self) -> tuple[RegisteredTool, ...]:
         """Every tool, those of providers that have gone too, but not the gateway's own."""
-        owners = self._owners.items()
+        owners = tuple(self._owners.items())  # metrics are read on another thread
         return tuple(tool for name, owner in owners if name != GATEWAY_PROVIDER for tool in owner.tools.values())
 
     def tools_of(self, provider: str) -> tuple[RegisteredTool, ...]:

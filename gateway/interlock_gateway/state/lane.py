@@ -62,6 +62,11 @@ class Lane:
         """Whether the last thing that every thread did succeeded."""
         return all(thread.healthy for thread in self._threads)
 
+    @property
+    def waiting(self) -> int:
+        """How much is submitted and not begun."""
+        return sum(thread.waiting for thread in self._threads)
+
     def submit(self, work: Work[T]) -> "asyncio.Future[T]":
         """Queue `work`; the future gives what it returns or raises, once its batch is done.
 
@@ -69,7 +74,7 @@ class Lane:
         """
         if self._stopping:
             raise StateUnavailableError("the state store is closed")
-        if sum(thread.waiting for thread in self._threads) >= self._capacity:
+        if self.waiting >= self._capacity:
             raise StateOverloadedError("too much is waiting for the state store")
         future: asyncio.Future[T] = self._loop.create_future()
         if self._order is None:

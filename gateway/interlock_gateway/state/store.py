@@ -13,6 +13,7 @@ from sqlalchemy import bindparam
 
 from interlock_gateway.pipeline.ports import Crossing, StateError
 from interlock_gateway.state.approval_store import StoredApprovals
+from interlock_gateway.state.artifact_store import StoredArtifacts
 from interlock_gateway.state.batch import read_each, write_each, write_together
 from interlock_gateway.state.call_store import Calls
 from interlock_gateway.state.changes import LocalChanges
@@ -101,6 +102,7 @@ class SqlStateStore:
         self.pins = Pins(reader, writer)
         self.approvals = StoredApprovals(reader, writer)
         self.watches = StoredWatches(reader, writer, replica_id)
+        self.artifacts = StoredArtifacts(reader, writer)
 
     @classmethod
     async def open(cls, url: str, *, replica_id: str, **settings: Any) -> Self:
@@ -154,6 +156,11 @@ class SqlStateStore:
     def healthy(self) -> bool:
         """Whether the last write reached the disk; readiness follows it."""
         return self._writer.healthy
+
+    @property
+    def waiting(self) -> dict[str, int]:
+        """How much is submitted and not begun, by lane."""
+        return {"read": self._reader.waiting, "write": self._writer.waiting}
 
     async def close(self) -> None:
         """Finish what was submitted and close the database."""

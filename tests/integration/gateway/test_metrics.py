@@ -88,8 +88,8 @@ async def test_what_else_happens_is_counted_and_timed(at: Bench) -> None:
     assert value(found, "interlock_provider_up", provider="ledger") == 1
     assert value(found, "interlock_calls_in_flight") == 0
     assert value(found, "interlock_audit_backlog") == 0
-    assert value(found, "interlock_audit_receipts", outcome="written") >= 11
-    assert value(found, "interlock_audit_receipts", outcome="dropped") == 0
+    assert value(found, "interlock_audit_receipts_total", outcome="written") >= 11
+    assert value(found, "interlock_audit_receipts_total", outcome="dropped") == 0
     assert value(found, "interlock_decisions_total", rule="preview/required", verdict="preview") == 2
     assert value(found, "interlock_decisions_total", rule="gateway") >= 3
     assert value(found, "interlock_added_latency_seconds_count") == 11

@@ -101,6 +101,11 @@ class ShadowEvaluator:
         self._allowance, self._allowed_at = self._most_at_once, clock.monotonic()
         self._paused_until, self._pause_s = 0.0, 0.0
 
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """The processes that evaluate it."""
+        return self._engine.process_ids
+
     async def start(self) -> None:
         """Start its worker. Raises `PolicyUnavailableError` when the candidate cannot be loaded."""
         await self._engine.start()
