@@ -67,7 +67,7 @@ from interlock_gateway.state_directory import state_directory
 from interlock_gateway.telemetry.exposition import exposed
 from interlock_gateway.telemetry.loop_lag import LoopLag
 from interlock_gateway.telemetry.metrics import Metrics
-from interlock_gateway.telemetry.surroundings import watch_exemptions, watch_policy
+from interlock_gateway.telemetry.surroundings import watch_exemptions, watch_policy, watch_webhooks
 from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
 from interlock_gateway.transport.health import Health
 
@@ -315,8 +315,11 @@ async def _answered(config: Config, clock: Clock, rooms: Rooms) -> AsyncIterator
         yield ""
         return
     # HTTP client and server take a third of a second to load: only who has webhooks pays for them.
+    from interlock_gateway.approvals.webhooks.posting import PostCounts  # noqa: PLC0415 -- as said above
     from interlock_gateway.transport.http.answering import AnsweringParts, answering  # noqa: PLC0415 -- as said above
 
+    posts = PostCounts(rooms.approvals.webhooks)
+    watch_webhooks(rooms.metrics, lambda: posts.counts)
     parts = AnsweringParts(
         desk=rooms.approvals.desk,
         checkpoints=rooms.store.checkpoints,
@@ -326,6 +329,7 @@ async def _answered(config: Config, clock: Clock, rooms: Rooms) -> AsyncIterator
         webhooks=rooms.approvals.webhooks,
         listen=config.approvals.listen,
         public_url=config.approvals.public_url,
+        posts=posts,
     )
     async with answering(parts) as address:
         yield address

@@ -10,6 +10,7 @@ from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.config import Config, Front
+from interlock_gateway.core.checkpoint import CheckpointState
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.identity.authenticate import Authenticator, TokenAuthenticator, agent_socket, operator_socket
 from interlock_gateway.operate.confirm import Confirmations
@@ -192,7 +193,7 @@ class Gateway:
                 await self.rooms.parts.counts.flush()
                 await self.rooms.pipeline.settle()
                 await self._count_pending(await self.rooms.parts.sessions.expire())
-                self.rooms.metrics.open_checkpoints = await self.rooms.pipeline.held.keep_house()
+                await self._count_checkpoints(await self.rooms.pipeline.held.keep_house())
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})
             except Exception:  # noqa: BLE001 - who stopped here would leave health saying what was true once
@@ -207,6 +208,13 @@ class Gateway:
             return
         counted = await rooms.store.pending.count_every_pending(self._clock.now())
         rooms.metrics.pending_changed(counted - rooms.metrics.pending_actions)
+
+    async def _count_checkpoints(self, count: int) -> None:
+        """Follow how many people are asked about, and when the first of those runs out."""
+        store, metrics = self.rooms.store.checkpoints, self.rooms.metrics
+        first = await store.list_checkpoints((CheckpointState.OPEN,), 1) if count else ()
+        metrics.open_checkpoints = count
+        metrics.checkpoint_expiry = first[0].expires_at if first else None
 
     def fit_to_serve(self) -> bool:
         """Whether calls are served: every part works, and the gateway is not about to end."""

@@ -67,6 +67,12 @@ class Metrics:
         self.watch(
             "interlock_open_checkpoints", "Calls that people are asked about.", lambda: {(): self.open_checkpoints}
         )
+        self.checkpoint_expiry: float | None = None
+        self.watch(
+            "interlock_checkpoint_expiry_timestamp_seconds",
+            "Unix time when the next open checkpoint expires; absent while none is open.",
+            lambda: {} if (at := self.checkpoint_expiry) is None else {(): at},
+        )
         self._checkpoint_wait = Histogram(
             "interlock_checkpoint_wait_seconds",
             "Time from a checkpoint's opening to its end.",

@@ -17,7 +17,7 @@ from interlock_gateway.approvals.records import ApprovalStore
 from interlock_gateway.approvals.webhooks import slack
 from interlock_gateway.approvals.webhooks.links import AnswerLinks
 from interlock_gateway.approvals.webhooks.payloads import WebhookEvent, payload
-from interlock_gateway.approvals.webhooks.posting import Posted, message_id, pause_after, post
+from interlock_gateway.approvals.webhooks.posting import PostCounts, Posted, message_id, pause_after, post
 from interlock_gateway.approvals.webhooks.targets import Webhook
 from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointState
@@ -43,7 +43,7 @@ _Key = tuple[str, str, WebhookEvent]
 
 @dataclass(frozen=True, slots=True)
 class CourierParts:
-    """What a courier needs; `public_url` is where answers come in."""
+    """What a courier needs; `public_url` is where answers come in, `posts` where attempts are counted."""
 
     checkpoints: CheckpointStore
     store: ApprovalStore
@@ -52,6 +52,7 @@ class CourierParts:
     links: AnswerLinks
     webhooks: tuple[Webhook, ...]
     public_url: str
+    posts: PostCounts
 
 
 class Courier:
@@ -65,6 +66,7 @@ class Courier:
         self._links = parts.links
         self._webhooks = parts.webhooks
         self._public_url = parts.public_url
+        self._posts = parts.posts
         self._client = httpx2.AsyncClient(limits=httpx2.Limits(max_connections=_MOST_CONNECTIONS))
         self._turns = {webhook.name: asyncio.Semaphore(AT_ONCE) for webhook in self._webhooks}
         self._under_way: dict[_Key, asyncio.Task[None]] = {}
@@ -169,7 +171,9 @@ class Courier:
                 async with self._turns[webhook.name]:
                     attempt = await post(self._client, webhook, identity, body, self._clock.now())
                 attempts += 1
-                if attempt.posted is not Posted.AGAIN or self._is_late(checkpoint, event, attempts):
+                again = attempt.posted is Posted.AGAIN and not self._is_late(checkpoint, event, attempts)
+                self._posts.note(webhook, attempt.posted, goes_on=again)
+                if not again:
                     break
                 _log.warning("a webhook was not reached", extra={**about, "problem": attempt.why})
                 await self._store.hold_delivery(*key, self._clock.now() + CLAIM_S)

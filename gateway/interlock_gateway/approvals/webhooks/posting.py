@@ -2,6 +2,8 @@
 
 import logging
 import uuid
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -32,6 +34,19 @@ class Attempt:
 
     posted: Posted
     why: str = ""
+
+
+class PostCounts:
+    """How attempts to post went, by webhook: `done`, `retried`, or `given_up`."""
+
+    def __init__(self, webhooks: Iterable[Webhook]) -> None:
+        outcomes = ("done", "retried", "given_up")
+        self.counts = Counter({(webhook.name, outcome): 0 for webhook in webhooks for outcome in outcomes})
+
+    def note(self, webhook: Webhook, posted: Posted, *, goes_on: bool) -> None:
+        """Count one attempt; `goes_on` when there will be another."""
+        outcome = "done" if posted is Posted.DONE else "retried" if goes_on else "given_up"
+        self.counts[webhook.name, outcome] += 1
 
 
 def pause_after(attempts: int) -> float:

@@ -8,6 +8,7 @@ from interlock_gateway.approvals.desk import ApprovalDesk
 from interlock_gateway.approvals.records import ApprovalStore
 from interlock_gateway.approvals.webhooks.courier import Courier, CourierParts
 from interlock_gateway.approvals.webhooks.links import AnswerLinks
+from interlock_gateway.approvals.webhooks.posting import PostCounts
 from interlock_gateway.approvals.webhooks.targets import Webhook
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.pipeline.ports import ChangeFeed, CheckpointStore
@@ -27,6 +28,7 @@ class AnsweringParts:
     webhooks: tuple[Webhook, ...]
     listen: str
     public_url: str
+    posts: PostCounts
 
 
 @asynccontextmanager
@@ -37,7 +39,16 @@ async def answering(parts: AnsweringParts) -> AsyncIterator[str]:
         public_url = parts.public_url.rstrip("/") or f"http://{address}"
         links = AnswerLinks(parts.store, parts.desk, parts.clock, parts.webhooks, public_url)
         courier = Courier(
-            CourierParts(parts.checkpoints, parts.store, parts.changes, parts.clock, links, parts.webhooks, public_url)
+            CourierParts(
+                parts.checkpoints,
+                parts.store,
+                parts.changes,
+                parts.clock,
+                links,
+                parts.webhooks,
+                public_url,
+                parts.posts,
+            )
         )
         app = answers_app(AnswerParts(parts.desk, parts.store, links, parts.webhooks, parts.clock))
         async with serving(app, listening):
