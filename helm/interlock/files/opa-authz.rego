@@ -1,0 +1,10 @@
+# Who may ask the OPA server beside the gateway: whoever sends the token that both containers hold.
+package system.authz
+
+default allow := false
+
+allow if {
+	token := opa.runtime().env.INTERLOCK_OPA_TOKEN
+	token != ""
+	input.identity == token
+}

@@ -1,0 +1,106 @@
+{{/* Containers beside the gateway that start before it and end after it: native sidecars. */}}
+
+{{- define "interlock.opa" -}}
+name: interlock-opa
+image: {{ include "interlock.image" (list .Values.opa.image "latest") | quote }}
+imagePullPolicy: {{ .Values.opa.image.pullPolicy }}
+restartPolicy: Always
+args:
+  - run
+  - --server
+  - --disable-telemetry
+  - --log-level=error
+  - --diagnostic-addr=0.0.0.0:8282
+  {{- if eq .Values.opa.connect "socket" }}
+  - --addr=unix:///run/interlock-opa/opa.sock
+  {{- else }}
+  - --addr=127.0.0.1:8181
+  - --authentication=token
+  - --authorization=basic
+  - /etc/opa/authz.rego
+  {{- end }}
+securityContext:
+  {{- include "interlock.ownUser" . | nindent 2 }}
+{{- if eq .Values.opa.connect "loopback" }}
+env:
+  - name: INTERLOCK_OPA_TOKEN
+    valueFrom:
+      secretKeyRef:
+        {{- toYaml .Values.opa.tokenSecret | nindent 8 }}
+{{- end }}
+ports:
+  - {name: opa-health, containerPort: 8282, protocol: TCP}
+startupProbe:
+  httpGet: {path: /health, port: 8282}
+  periodSeconds: 1
+  failureThreshold: 60
+readinessProbe:
+  httpGet: {path: /health, port: 8282}
+livenessProbe:
+  httpGet: {path: /health, port: 8282}
+  periodSeconds: 10
+  failureThreshold: 6
+resources:
+  {{- toYaml .Values.opa.resources | nindent 2 }}
+volumeMounts:
+  {{- if eq .Values.opa.connect "socket" }}
+  - {name: interlock-opa, mountPath: /run/interlock-opa}
+  {{- else }}
+  - {name: interlock-opa-policy, mountPath: /etc/opa, readOnly: true}
+  {{- end }}
+{{- end }}
+
+{{- define "interlock.toolbox" -}}
+{{- $apart := include "interlock.toolboxApart" . | eq "true" -}}
+name: interlock-toolbox
+image: {{ include "interlock.image" (list .Values.image .Chart.AppVersion) | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- if not $apart }}
+restartPolicy: Always
+{{- end }}
+command: [interlock]
+args:
+  - toolbox
+  - --listen={{ $apart | ternary (printf "%s:7090" .Values.listenHost) "unix:/run/interlock-toolbox/toolbox.sock" }}
+  - --state=/var/lib/interlock-toolbox
+  {{- range .Values.toolbox.roots }}
+  - --root={{ . }}
+  {{- end }}
+  {{- range .Values.toolbox.keepEnv }}
+  - --keep-env={{ . }}
+  {{- end }}
+securityContext:
+  {{- include "interlock.ownUser" . | nindent 2 }}
+env:
+  - {name: HOME, value: /tmp}
+  {{- if $apart }}
+  - name: INTERLOCK_TOOLBOX_TOKEN
+    valueFrom:
+      secretKeyRef:
+        {{- toYaml .Values.toolbox.tokenSecret | nindent 8 }}
+  {{- end }}
+  {{- with .Values.toolbox.env }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- if $apart }}
+ports:
+  - {name: grpc, containerPort: 7090, protocol: TCP}
+readinessProbe:
+  grpc: {port: 7090}
+livenessProbe:
+  grpc: {port: 7090}
+  periodSeconds: 10
+  failureThreshold: 6
+{{- end }}
+resources:
+  {{- toYaml .Values.toolbox.resources | nindent 2 }}
+volumeMounts:
+  - {name: interlock-workspace, mountPath: /workspace}
+  - {name: interlock-toolbox-state, mountPath: /var/lib/interlock-toolbox}
+  {{- if $apart }}
+  - {name: interlock-tmp, mountPath: /tmp}
+  {{- else }}
+  - {name: interlock-toolbox, mountPath: /run/interlock-toolbox}
+  - {name: interlock-toolbox-tmp, mountPath: /tmp}
+  {{- end }}
+{{- end }}
