@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
-from access_table import TABLE, Refusal, asked, methods, request_of, row_of
+from access_table import ROWS, Refusal, asked, methods, request_of, row_of
 from gateway_bench import Bench
 from google.rpc.error_details_pb2 import RetryInfo
 from interlock.v1 import error_reason_pb2
@@ -178,7 +178,7 @@ async def test_with_state_down_every_rpc_ends_in_an_error_that_shows_nothing_of_
         monkeypatch.setattr(rooms.store.checkpoints, "list_checkpoints", fault)
         seen = set()
         for method in methods():
-            if not TABLE[row_of(method)]:
+            if not ROWS[row_of(method)].roles:
                 continue
             request = request_of(method, "unheard-of", f"artifact://unheard-of/{'0' * 64}").SerializeToString()
             address = addresses[method.containing_service.name in {"AdminService", "ApprovalService"}]
