@@ -1,7 +1,8 @@
 """The part of the configuration about where the gateway listens."""
 
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -13,6 +14,26 @@ class Front(StrEnum):
 
     NGHTTP2 = "nghttp2"
     GRPCIO = "grpcio"
+
+
+class TlsConfig(Section):
+    """Encryption of the TCP addresses of `server.listen`: TLS 1.2 or 1.3. Unix sockets are not encrypted.
+
+    The files are read again when they change, as Kubernetes changes those of a secret; connections that are there stay.
+    """
+
+    cert_file: Path
+    """The gateway's certificate and what leads from it to an authority, in PEM, its own first."""
+    key_file: Path
+    """The key of that certificate, in PEM, without a password."""
+    client_ca_file: Path | None = None
+    """The authorities, in PEM, that clients' certificates are checked against. Each may vouch for whoever
+    `identity.mtls` names. Without it no client is asked for a certificate."""
+    clients: Literal["require", "accept"] = "require"
+    """With `client_ca_file`: `require` refuses connections without a certificate; `accept` lets them in, to show a
+    token. Only `front: nghttp2` can accept."""
+    watch_s: Annotated[float, Field(ge=0.05, le=3600)] = 5.0
+    """How often the files are looked at."""
 
 
 class ServerConfig(Section):
@@ -31,6 +52,8 @@ class ServerConfig(Section):
     health_listen: str = ""
     """`HOST:PORT` that serves `grpc.health.v1` and nothing else, in plain text, to whoever asks, as kubelet does;
     empty switches it off, port 0 picks a free one. Beyond loopback too: it tells whether calls are served, no more."""
+    tls: TlsConfig | None = None
+    """Encrypts what comes in over TCP; with it, addresses may be beyond loopback."""
     drain_delay_s: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """How long calls are still taken after SIGTERM, when health says NOT_SERVING already: as long as balancers take to
     notice. A second SIGTERM ends it."""

@@ -7,17 +7,15 @@ from urllib.parse import urlsplit
 
 from interlock_gateway.config import Config, WebhookConfig
 from interlock_gateway.config_loader.addresses import TcpAddress, UnixAddress, parse_address
+from interlock_gateway.config_loader.identity_rules import is_an_agents
 from interlock_gateway.config_loader.problems import SettingPath, dotted
-from interlock_gateway.core.session import Role
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
-_ANONYMOUS = "anonymous"
 SHORTEST_SECRET = 16
 
 
 def approval_contradictions(config: Config) -> Found:
     """Every reason why the settings of approvals are refused, each with the setting to change."""
-    yield from _roles(config)
     yield from _listener(config)
     yield from _public_url(config)
     names = Counter(webhook.name for webhook in config.approvals.webhooks)
@@ -36,13 +34,6 @@ def secret_problem(secret: str) -> str:
     if len(secret) < SHORTEST_SECRET:
         return f"has {len(secret)} characters; it needs {SHORTEST_SECRET} at least, or it can be guessed"
     return ""
-
-
-def _roles(config: Config) -> Found:
-    for index, token in enumerate(config.identity.tokens):
-        if {Role.AGENT, Role.APPROVER} <= set(token.roles):
-            path = ("identity", "tokens", index, "roles")
-            yield path, f"{dotted(path)} are agent and approver: an agent never decides about calls; make two tokens"
 
 
 def _listener(config: Config) -> Found:
@@ -90,13 +81,11 @@ def _target(config: Config, webhook: WebhookConfig, path: SettingPath) -> Found:
 
 
 def _approvers(config: Config, webhook: WebhookConfig, path: SettingPath) -> Found:
-    agents = {config.identity.unix_agent, _ANONYMOUS}
-    agents |= {token.principal for token in config.identity.tokens if Role.AGENT in token.roles}
     principals = Counter(approver.principal for approver in webhook.approvers)
     users = Counter(approver.slack_user for approver in webhook.approvers)
     for index, approver in enumerate(webhook.approvers):
         here = (*path, "approvers", index)
-        if approver.principal in agents:
+        if is_an_agents(config, approver.principal):
             words = f"{approver.principal} is an agent, which never decides about calls"
             yield (*here, "principal"), f"{dotted((*here, 'principal'))}: {words}"
         if principals[approver.principal] > 1:

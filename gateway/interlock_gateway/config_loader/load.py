@@ -95,6 +95,9 @@ def _anchor(tree: JsonObject, origins: Mapping[SettingPath, Origin], directory: 
     if isinstance(policy, dict):
         for place in _POLICY_PATHS:
             _anchor_at(policy, ("policy",), place, origins, directory)
+    for section, places in _OTHER_PATHS.items():
+        for place in places:
+            _anchor_at(tree.get(section), (section,), place, origins, directory)
 
 
 _POLICY_PATHS: tuple[SettingPath, ...] = (
@@ -109,6 +112,10 @@ _POLICY_PATHS: tuple[SettingPath, ...] = (
     *(("opa", name) for name in ("token_file", "ca_file", "client_cert", "client_key")),
 )
 """The settings below `policy` that name files; `*` is each item of a list."""
+_OTHER_PATHS: dict[str, tuple[SettingPath, ...]] = {
+    "server": tuple(("tls", name) for name in ("cert_file", "key_file", "client_ca_file")),
+    "identity": (("jwt", "*", "ca_file"), ("jwt", "*", "token_file")),
+}
 
 
 def _anchor_at(

@@ -32,9 +32,10 @@ force, and [config.schema.json](config.schema.json) is its JSON Schema, for edit
   what is there, a list replaces it. An entry of a list is named by its number (`INTERLOCK__PROVIDERS__0__TOKEN`).
 - Relative paths in the file start at the file's directory, where the key says so.
 - The configuration is read once, at the start. Policies are reloaded without a restart; the rest is not.
-- Refused, because it is not safe: listening beyond loopback without `server.plaintext_beyond_loopback`, operators'
-  listeners that are not Unix sockets, one socket for agents and operators, anonymous agents on a listener that other
-  hosts can reach, one principal for the agents' and the operators' socket.
+- Refused, because it is not safe: listening beyond loopback without `server.tls` or `server.plaintext_beyond_loopback`,
+  operators' listeners that are not Unix sockets, one socket for agents and operators, anonymous agents on a listener
+  that other hosts can reach, a credential or a principal that is an agent and decides about calls too, a principal with
+  a name that certificates or an issuer's tokens could have.
 """
 
 

@@ -9,13 +9,15 @@ from typing import TypeAlias
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader.addresses import Address, TcpAddress, UnixAddress, parse_address
 from interlock_gateway.config_loader.approval_rules import approval_contradictions
+from interlock_gateway.config_loader.identity_rules import identity_contradictions
 from interlock_gateway.config_loader.policy_rules import policy_contradictions
 from interlock_gateway.config_loader.problems import SettingPath, dotted
+from interlock_gateway.config_loader.tls_rules import tls_contradictions
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _UNENCRYPTED = (
-    "and connections are not encrypted: listen on loopback or a Unix socket, or say "
+    "and connections are not encrypted: set server.tls, listen on loopback or a Unix socket, or say "
     "server.plaintext_beyond_loopback: true when something else encrypts them"
 )
 _ANONYMOUS_WAY_OUT = "use tokens, or listen on loopback only"
@@ -29,7 +31,8 @@ def contradictions(config: Config) -> Found:
     yield from _operator_listeners(config)
     yield from _sockets_shared(config)
     yield from _other_addresses(config)
-    yield from _identities(config)
+    yield from identity_contradictions(config)
+    yield from tls_contradictions(config)
     yield from approval_contradictions(config)
     yield from policy_contradictions(config)
     yield from _places(config)
@@ -44,7 +47,7 @@ def _agent_listeners(config: Config) -> Found:
         if isinstance(address, str):
             yield path, f"{name} {address}"
         elif isinstance(address, TcpAddress) and not address.is_loopback:
-            if not config.server.plaintext_beyond_loopback:
+            if config.server.tls is None and not config.server.plaintext_beyond_loopback:
                 yield path, f"{name} is {text}, which other hosts can reach, {_UNENCRYPTED}"
             if config.identity.anonymous_agents_on_loopback:
                 anonymous = "identity.anonymous_agents_on_loopback lets anyone in"
@@ -91,21 +94,6 @@ def _other_addresses(config: Config) -> Found:
         address = _parse(config.at_state(provider.address))
         if isinstance(address, str):
             yield ("providers", index, "address"), f"providers[{index}].address {address}"
-
-
-def _identities(config: Config) -> Found:
-    seen: dict[str, str] = {}
-    for index, token in enumerate(config.identity.tokens):
-        if token.sha256 in seen:
-            other = seen[token.sha256]
-            yield (
-                ("identity", "tokens", index, "sha256"),
-                f"identity.tokens[{index}].sha256 is the token of {other} too; make {token.principal} its own",
-            )
-        seen.setdefault(token.sha256, token.principal)
-    if config.identity.unix_agent == config.identity.unix_operator:
-        both = f"identity.unix_agent and identity.unix_operator are both {config.identity.unix_agent}"
-        yield ("identity", "unix_operator"), f"{both}: an agent must not be its own operator"
 
 
 def _places(config: Config) -> Found:

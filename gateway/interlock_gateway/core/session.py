@@ -1,5 +1,6 @@
 """Principals and sessions: who calls, and in which conversation (AUTH-2, README glossary)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -19,15 +20,29 @@ class Role(StrEnum):
     AUDITOR = "auditor"
 
 
+_DECIDING = frozenset({Role.APPROVER, Role.OPERATOR})
+
+
+def contradict(roles: Iterable[Role]) -> bool:
+    """Whether nobody may hold all of `roles`: an approver's or operator's credential is never an agent's (CHK-6)."""
+    held = frozenset(roles)
+    return Role.AGENT in held and bool(held & _DECIDING)
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The authenticated caller. `kind` says how it was authenticated: `unix`, `token`, `anonymous`."""
+    """The authenticated caller. `kind` says how it was authenticated: `unix`, `token`, `jwt`, `mtls`, `anonymous`.
+
+    An `id` stands for one caller whatever the kind: what tokens and certificates say by themselves lies in name spaces
+    of their own (docs/identity.md). `expires_at` is when the credential ends, in Unix seconds, if it does by itself.
+    """
 
     id: str
     kind: str
     roles: frozenset[Role]
     groups: tuple[str, ...] = ()
     claims: FrozenJsonObject = field(default_factory=dict)
+    expires_at: float | None = None
 
     def has(self, role: Role) -> bool:
         """Whether the principal holds `role`."""

@@ -34,7 +34,7 @@ def test_a_whole_webhook_is_taken(tmp_path: Path) -> None:
 @pytest.mark.req("CHK-6", "AUTH-2")
 def test_a_token_for_an_agent_and_an_approver_is_refused(tmp_path: Path) -> None:
     text = f"identity: {{tokens: [{{principal: a, sha256: {SHA}, roles: [agent, approver]}}]}}"
-    with pytest.raises(InvalidConfigError, match="an agent never decides about calls; make two tokens"):
+    with pytest.raises(InvalidConfigError, match="an agent never decides about calls; give each a cred"):
         written(tmp_path, text)
 
 

@@ -20,8 +20,9 @@ def refusal(tmp_path: Path, text: str) -> str:
 def test_listening_beyond_loopback_is_refused_unless_it_is_said_outright(tmp_path: Path, address: str) -> None:
     said = refusal(tmp_path, f"server:\n  listen:\n    - unix:/a\n    - '{address}'\n")
     assert said == (
-        f"4: server.listen[1] is {address}, which other hosts can reach, and connections are not encrypted: listen on "
-        "loopback or a Unix socket, or say server.plaintext_beyond_loopback: true when something else encrypts them"
+        f"4: server.listen[1] is {address}, which other hosts can reach, and connections are not encrypted: set "
+        "server.tls, listen on loopback or a Unix socket, or say server.plaintext_beyond_loopback: true when something "
+        "else encrypts them"
     )
     file = tmp_path / "outright.yaml"
     file.write_text(f"server: {{listen: ['{address}'], plaintext_beyond_loopback: true}}")
