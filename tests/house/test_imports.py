@@ -9,14 +9,15 @@ from repository import imported_modules, module_name, our_python, tree_of
 
 GATEWAY = "interlock_gateway"
 ROOMS = {
-    "approvals", "artifacts", "audit", "extensions", "facts", "gatewaytools", "http2", "identity", "pipeline", "policy",
-    "providers", "references", "registry", "results", "sessions", "state", "telemetry",
+    "approvals", "artifacts", "audit", "extensions", "facts", "gatewaytools", "http2", "identity", "injection",
+    "pipeline", "policy", "providers", "references", "registry", "results", "sessions", "state", "telemetry",
 }  # fmt: skip
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
     {"core", "errors"},
     {"clock", "config", "config_loader", "ids", "patience"}
-    | {"config_bundles", "config_identity", "config_opa", "config_section", "config_server"},
+    | {"config_artifacts"}
+    | {"config_bundles", "config_identity", "config_opa", "config_section", "config_server", "config_telemetry"},
     ROOMS,
     {"operate"},
     {"transport"},
@@ -45,6 +46,7 @@ KNOWN_ONLY_TO = {
     "ngh2": {"http2", "providers", "transport"},
     "obstore": {"artifacts", "policy"},
     "opa_client": {"policy"},
+    "opentelemetry": {"telemetry"},
     "prometheus_client": {"telemetry", "transport", "app", "serving"},
     "psycopg": {"state"},
     "regorus": {"policy"},

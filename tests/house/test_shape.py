@@ -12,6 +12,7 @@ NAMES_THAT_SAY_NOTHING = {"base", "common", "helpers", "manager", "misc", "util"
 
 # Where everything is caught and not raised again, how often, and the one reason why.
 CATCH_ALL = {
+    "gateway/interlock_gateway/artifacts/keeping.py": (1, "who stopped sweeping would let the store fill up"),
     "gateway/interlock_gateway/audit/log.py": (1, "one record's fault must not end the log of all the others"),
     "gateway/interlock_gateway/operate/policy_watch.py": (1, "who stopped watching would load no policy ever again"),
     "gateway/interlock_gateway/pipeline/decide.py": (1, "the one place that turns failure into denial"),
@@ -32,6 +33,10 @@ CATCH_ALL = {
     "gateway/interlock_gateway/state/lane_thread.py": (1, "a thread that ended would leave every caller waiting"),
     "gateway/interlock_gateway/state/listening.py": (1, "who stopped would leave the replica deaf to the others"),
     "gateway/interlock_gateway/state/presence.py": (1, "who stopped would leave the replica without a lease for ever"),
+    "gateway/interlock_gateway/transport/http/admission.py": (
+        1,
+        "what asked for the sidecar is refused, whatever went wrong",
+    ),
     "gateway/interlock_gateway/transport/http/answers.py": (1, "the last door: nothing unforeseen shows to a client"),
     "sdk/interlock/provider/_provider.py": (3, "whatever a tool raises is its result"),
 }

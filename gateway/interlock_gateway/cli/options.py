@@ -26,6 +26,16 @@ def examples(*lines: str) -> str:
     return "\n".join(("\b", "Example:" if len(lines) == 1 else "Examples:", *(f"  {line}" for line in lines)))
 
 
+def log_level_of(text: str) -> str:
+    """The level that `text` names, in any case. Raises `typer.BadParameter` for another word."""
+    level = text.upper()
+    if level not in _LEVELS:
+        raise typer.BadParameter(f"{text} is not one of {', '.join(_LEVELS)}", param_hint="--log-level")
+    return level
+
+
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+LogLevel = Annotated[str, typer.Option(help="The least level of the log lines on standard error.", metavar="LEVEL")]
 Output = Annotated[
     OutputFormat, typer.Option("--output", "-o", help="`json` for programs, `table` for people.", show_choices=True)
 ]

@@ -11,7 +11,7 @@ import typer
 import uvloop
 
 from interlock_gateway.app import serve as run_gateway
-from interlock_gateway.cli.options import ConfigFile, examples, group
+from interlock_gateway.cli.options import ConfigFile, LogLevel, examples, group, log_level_of
 from interlock_gateway.cli.screen import OutputFormat
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.serving import Endpoints
@@ -30,9 +30,7 @@ app = group("Run the gateway.", "")
 def serve(
     *,
     config: ConfigFile = None,
-    log_level: Annotated[
-        str, typer.Option(help="The least level of the log lines on standard error.", metavar="LEVEL")
-    ] = "INFO",
+    log_level: LogLevel = "INFO",
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="How the line that says it is ready is written.")
     ] = OutputFormat.TABLE,
@@ -42,9 +40,7 @@ def serve(
     Prints one line when it serves: where agents and operators reach it, the policy's revision and profile. Logs go to
     standard error, one JSON object a line.
     """
-    level = log_level.upper()
-    if level not in _LEVELS:
-        raise typer.BadParameter(f"{log_level} is not one of {', '.join(_LEVELS)}", param_hint="--log-level")
+    level = log_level_of(log_level)
     settings = load_config(config, os.environ)
     log_to_stderr(level)
 
@@ -52,9 +48,6 @@ def serve(
         typer.echo(ready_line(endpoints, output))
 
     uvloop.run(run_gateway(settings, ready))
-
-
-_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:

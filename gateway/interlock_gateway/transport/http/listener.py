@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -75,25 +76,28 @@ def address_of(listening: socket.socket) -> str:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, listening: socket.socket) -> AsyncIterator[None]:
+async def serving(
+    app: ASGIApp, listening: socket.socket, encrypted: ssl.SSLContext | None = None
+) -> AsyncIterator[None]:
     """Serve `app` inside the block. What is asked is not logged: addresses hold tokens."""
-    server = _Server(
-        uvicorn.Config(
-            app,
-            loop="none",
-            http=_Impatient,
-            ws="none",
-            lifespan="off",
-            interface="asgi3",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=MOST_AT_ONCE,
-            timeout_keep_alive=KEEP_ALIVE_S,
-            timeout_graceful_shutdown=LAST_WORDS_S,
-        )
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        http=_Impatient,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=LAST_WORDS_S,
     )
+    config.load()
+    config.ssl = encrypted
+    server = _Server(config)
     task = asyncio.create_task(server.serve([listening]))
     try:
         yield
