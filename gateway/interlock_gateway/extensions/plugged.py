@@ -12,11 +12,11 @@ from interlock_gateway.extensions.interceptors import PluginInterceptors, interc
 from interlock_gateway.pipeline.ports import StateStore
 
 
-class Gauges(Protocol):
+class Counts(Protocol):
     """Where it is shown how plug-ins are doing."""
 
-    def watch(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
-        """Add a gauge that is read when it is looked at: a value for each tuple of label values."""
+    def watch_total(self, name: str, text: str, read: Callable[[], dict[tuple[str, ...], float]], *labels: str) -> None:
+        """Add a counter that is read when it is looked at: a value for each tuple of label values."""
         ...
 
 
@@ -30,19 +30,19 @@ class Plugged:
 
 @asynccontextmanager
 async def plugged_in(
-    config: ExtensionsConfig, clock: Clock, store: StateStore, gauges: Gauges
+    config: ExtensionsConfig, clock: Clock, store: StateStore, shown: Counts
 ) -> AsyncIterator[Plugged]:
     """The configured plug-ins, closed at the end of the block. Raises `ConfigError` for one that cannot be used."""
     async with AsyncExitStack() as stack:
         asked = interceptors(config.interceptors, clock)
         if asked is not None:
             stack.push_async_callback(asked.close)
-            text = "Calls that an interceptor was asked about, by what came of it."
-            gauges.watch("interlock_interceptor_calls", text, asked.counts, "interceptor", "outcome")
+            about_calls = "Calls that an interceptor was asked about, by what came of it."
+            shown.watch_total("interlock_interceptor_calls", about_calls, asked.counts, "interceptor", "outcome")
         told = hooks(config.hooks, clock)
         if told is not None:
             stack.push_async_callback(told.close)
             stack.callback(store.changes.subscribe(told.changed))
-            text = "Events for a hook, by what came of it."
-            gauges.watch("interlock_hook_events", text, told.counts, "hook", "outcome")
+            about_events = "Events for a hook, by what came of it."
+            shown.watch_total("interlock_hook_events", about_events, told.counts, "hook", "outcome")
         yield Plugged(asked, told)

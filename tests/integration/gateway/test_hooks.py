@@ -148,8 +148,8 @@ async def test_a_hook_that_raises_is_counted_and_asked_again(
         assert (await at.agent.session("s").call("echo", {"text": "y"})).ok
         await eventually(lambda: len(raising.events) == len(fine.events) == 8)
         found = samples_in(await scraped(at))
-        assert value(found, "interlock_hook_events", hook="h0", outcome="failed") >= 7
-        assert value(found, "interlock_hook_events", hook="h1", outcome="told") >= 7
+        assert value(found, "interlock_hook_events_total", hook="h0", outcome="failed") >= 7
+        assert value(found, "interlock_hook_events_total", hook="h1", outcome="told") >= 7
 
 
 @pytest.mark.req("PIPE-13")
@@ -168,7 +168,7 @@ async def test_no_call_waits_for_a_slow_hook_and_what_it_misses_is_counted(
             assert (await session.call("echo", {"text": str(n)}, timeout=10)).ok
         found = samples_in(await scraped(at))
         # Twenty events: the first is being told, three wait.
-        assert value(found, "interlock_hook_events", hook="h0", outcome="dropped") == 16
+        assert value(found, "interlock_hook_events_total", hook="h0", outcome="dropped") == 16
     assert len(stuck.events) == 1
 
 

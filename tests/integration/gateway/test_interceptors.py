@@ -100,7 +100,7 @@ async def test_cancel_is_a_denial_with_its_reason_and_a_receipt_and_nothing_is_s
 async def asked_about(at: Bench, outcome: str) -> float:
     """How many calls the first interceptor answered so, as the metrics have it."""
     found = samples_in(await scraped(at))
-    return value(found, "interlock_interceptor_calls", interceptor="i0", outcome=outcome)
+    return value(found, "interlock_interceptor_calls_total", interceptor="i0", outcome=outcome)
 
 
 def receipts_in(directory: Path) -> list[tuple[str, str, list[str]]]:
