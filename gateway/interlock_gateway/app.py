@@ -21,8 +21,7 @@ from interlock_gateway.approvals.history import SessionHistory
 from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.approvals.watches import Watches
 from interlock_gateway.approvals.webhooks.targets import webhook_of
-from interlock_gateway.artifacts.backend import open_backend
-from interlock_gateway.artifacts.store import ArtifactStore
+from interlock_gateway.artifacts.room import open_artifacts
 from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import load_or_create
 from interlock_gateway.audit.log import AuditLimits, AuditLog
@@ -64,6 +63,7 @@ from interlock_gateway.sessions.call_counts import CallCounts
 from interlock_gateway.sessions.discovery import Discovery
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.state_directory import state_directory
+from interlock_gateway.telemetry.artifact_metrics import watch_artifacts
 from interlock_gateway.telemetry.exposition import exposed
 from interlock_gateway.telemetry.loop_lag import LoopLag
 from interlock_gateway.telemetry.metrics import Metrics
@@ -159,7 +159,10 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     redactor = Redactor()
     audit = _audit(config, clock, redactor)
     stack.push_async_callback(asyncio.to_thread, audit.close)
-    artifacts = ArtifactStore(open_backend(config.at_state(config.artifacts.url)), clock)
+    kept = open_artifacts(config.artifacts, config.at_state(config.artifacts.url), store.artifacts, clock)
+    artifacts = kept.store
+    watch_artifacts(metrics, kept.keeper.upkeep)
+    stack.push_async_callback(_cancelled(asyncio.create_task(kept.keeper.run())))
     registry = ToolRegistry(store.pins, config.tools, clock)
     await registry.load()
     registry.restore_consents(consented(await store.pins.load_consents()))

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
+from interlock_gateway.config_artifacts import ArtifactsConfig
 from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
 from interlock_gateway.config_identity import IdentityConfig, TokenConfig
 from interlock_gateway.config_opa import OpaConfig
@@ -15,7 +16,7 @@ from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
 
 # Sections with a file of their own that most people look for here.
-__all__ = ["Front", "IdentityConfig", "ServerConfig", "TokenConfig"]
+__all__ = ["ArtifactsConfig", "Front", "IdentityConfig", "ServerConfig", "TokenConfig"]
 
 
 class LimitsConfig(Section):
@@ -162,13 +163,6 @@ class AuditConfig(Section):
     """The Ed25519 private key that signs receipts; made at first start when missing."""
     segment_bytes: Bytes = 64 * 1024 * 1024
     """A segment that has grown past this is closed and a new one begun."""
-
-
-class ArtifactsConfig(Section):
-    """Where large results go."""
-
-    url: str = "file://{state}/artifacts"
-    """Object store: `file://`, `s3://`, `gs://` or `az://`."""
 
 
 class MetricsConfig(Section):

@@ -5,17 +5,24 @@ import errno
 import os
 import stat
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
-from interlock_gateway.artifacts.errors import ArtifactNotFoundError, ArtifactStoreError
+from interlock_gateway.artifacts.errors import ArtifactNotFoundError, ArtifactSilentError, ArtifactStoreError
+
+if TYPE_CHECKING:
+    from obstore.store import BackoffConfig, ClientConfig, RetryConfig
 
 CHUNK = 256 * 1024
+DEFAULT_TIMEOUT_S = 15.0
+_CONNECT_S = 5.0
+_RETRIES = 3
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # obstore reports a system error in words, not as an `OSError` with a number.
 _FULL_WORDS = tuple(f"os error {number}" for number in _FULL)
@@ -70,26 +77,51 @@ class ObjectBackend(Protocol):
         ...
 
 
-def open_backend(url: str) -> ObjectBackend:
+def open_backend(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> ObjectBackend:
     """The backend for `file://`, `memory://`, `s3://`, `gs://`, `az://` and what else obstore knows.
 
+    Nothing that is asked of it waits for the store longer than `timeout_s` seconds, but for `put_stream`, which lasts
+    as long as its chunks come. Credentials are found as obstore does: in the environment, in the platform's identity.
     A local directory is created when missing, readable by its owner alone. Raises `ArtifactStoreError`.
     """
     if url.startswith("file://"):
-        return LocalBackend(Path(url.removeprefix("file://")))
+        return LocalBackend(Path(url.removeprefix("file://")), timeout_s)
     with _store_errors("opened"):
-        return CloudBackend(from_url(url))
+        if url.startswith("memory:"):
+            return CloudBackend(from_url(url), timeout_s)
+        return CloudBackend(
+            from_url(url, client_options=_client(timeout_s), retry_config=_retries(timeout_s)), timeout_s
+        )
+
+
+def _client(timeout_s: float) -> "ClientConfig":
+    # A whole download may take as long as it goes on; silence may not.
+    return {
+        "connect_timeout": timedelta(seconds=min(_CONNECT_S, timeout_s)),
+        "read_timeout": timedelta(seconds=timeout_s),
+        "timeout": timedelta(days=1),
+    }
+
+
+def _retries(timeout_s: float) -> "RetryConfig":
+    backoff: BackoffConfig = {
+        "init_backoff": timedelta(milliseconds=100),
+        "max_backoff": timedelta(seconds=1),
+        "base": 2,
+    }
+    return {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=timeout_s), "backoff": backoff}
 
 
 class CloudBackend:
     """Any object store that obstore speaks to."""
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: ObjectStore, timeout_s: float) -> None:
         self._store = store
+        self._timeout_s = timeout_s
 
     async def put(self, name: str, data: bytes) -> None:
         """Write one object."""
-        with _store_errors("written"):
+        async with self._asked("written"):
             await self._store.put_async(name, data)
 
     async def put_stream(self, name: str, chunks: AsyncIterator[bytes]) -> None:
@@ -99,33 +131,38 @@ class CloudBackend:
 
     async def rename(self, source: str, target: str) -> None:
         """Give an object another name."""
-        with _store_errors("written"):
+        async with self._asked("written"):
             await self._store.rename_async(source, target)
 
     async def read(self, name: str) -> bytes:
         """The whole of a small object."""
-        with _store_errors("read"):
+        async with self._asked("read"):
             result = await self._store.get_async(name)
             return bytes(await result.bytes_async())
 
     async def size(self, name: str) -> int:
         """An object's size in bytes."""
-        with _store_errors("read"):
+        async with self._asked("read"):
             return (await self._store.head_async(name))["size"]
 
     async def stream(self, name: str, start: int, end: int) -> AsyncIterator[bytes]:
         """The bytes from `start` up to `end`."""
         if end <= start:
             return
-        with _store_errors("read"):
+        async with self._asked("read"):
             result = await self._store.get_async(name, options={"range": (start, end)})
-            async for chunk in result.stream(min_chunk_size=CHUNK):
-                yield bytes(chunk)
+            chunks = aiter(result.stream(min_chunk_size=CHUNK))
+        while True:
+            async with self._asked("read"):
+                chunk = await anext(chunks, None)
+            if chunk is None:
+                return
+            yield bytes(chunk)
 
     async def delete(self, name: str) -> None:
         """Remove an object."""
         try:
-            with _store_errors("written"):
+            async with self._asked("written"):
                 await self._store.delete_async(name)
         except ArtifactNotFoundError:
             return
@@ -133,9 +170,27 @@ class CloudBackend:
     async def listing(self) -> AsyncIterator[StoredObject]:
         """Every object."""
         with _store_errors("listed"):
-            async for batch in self._store.list():
-                for item in batch:
-                    yield StoredObject(item["path"], item["size"], item["last_modified"].timestamp())
+            batches = aiter(self._store.list())
+        while True:
+            async with self._asked("listed"):
+                batch = await anext(batches, None)
+            if batch is None:
+                return
+            for item in batch:
+                yield StoredObject(item["path"], item["size"], item["last_modified"].timestamp())
+
+    @asynccontextmanager
+    async def _asked(self, done: str) -> AsyncIterator[None]:
+        """What the store is asked for inside has to come in time, and what goes wrong is ours."""
+        patience = asyncio.timeout(self._timeout_s)
+        try:
+            with _store_errors(done):
+                async with patience:
+                    yield
+        except ArtifactStoreError as error:
+            if not patience.expired():
+                raise
+            raise ArtifactSilentError(f"the artifact store does not answer within {self._timeout_s:g} s") from error
 
 
 class LocalBackend(CloudBackend):
@@ -145,10 +200,10 @@ class LocalBackend(CloudBackend):
     into the store, even between a check and the read, leads nowhere (SEC-3).
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, timeout_s: float) -> None:
         with _store_errors("opened"):
             root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            super().__init__(LocalStore(prefix=root))
+            super().__init__(LocalStore(prefix=root, automatic_cleanup=True), timeout_s)
         self._root = root
 
     async def read(self, name: str) -> bytes:
@@ -157,16 +212,16 @@ class LocalBackend(CloudBackend):
 
     async def size(self, name: str) -> int:
         """An object's size in bytes."""
-        with _store_errors("read"):
+        async with self._asked("read"):
             return await asyncio.to_thread(self._size, name)
 
     async def stream(self, name: str, start: int, end: int) -> AsyncIterator[bytes]:
         """The bytes from `start` up to `end`."""
-        with _store_errors("read"):
+        async with self._asked("read"):
             descriptor = await asyncio.to_thread(self._open, name)
         try:
             while start < end:
-                with _store_errors("read"):
+                async with self._asked("read"):
                     chunk = await asyncio.to_thread(os.pread, descriptor, min(CHUNK, end - start), start)
                 if not chunk:
                     return

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 
 from interlock_gateway.artifacts.errors import ArtifactStoreError
-from interlock_gateway.artifacts.uri import ArtifactKey
+from interlock_gateway.artifacts.uri import ArtifactKey, parse_uri
 from interlock_gateway.core.content import Artifact
 
 MARK_EVERY = 1024 * 1024
@@ -62,6 +62,16 @@ class Description:
         if about.uri != key.uri or about.sha256 != key.sha256 or document.get("version") != _VERSION:
             raise ArtifactStoreError("the artifact's description is damaged")
         return cls(about, marks)
+
+
+def described(data: bytes) -> tuple[ArtifactKey, Description]:
+    """A stored description, and whose it is. Raises `ArtifactStoreError` and `ArtifactUriError` when it is damaged."""
+    try:
+        uri = str(json.loads(data)["uri"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ArtifactStoreError("the artifact's description is damaged") from error
+    key = parse_uri(uri)
+    return key, Description.decode(key, data)
 
 
 class Surveyor:

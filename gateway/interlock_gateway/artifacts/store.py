@@ -3,11 +3,13 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from interlock_gateway.artifacts.backend import ObjectBackend
+from interlock_gateway.artifacts.admission import Admission
+from interlock_gateway.artifacts.backend import DEFAULT_TIMEOUT_S, ObjectBackend
 from interlock_gateway.artifacts.content import MARK_EVERY, Description, Surveyor
-from interlock_gateway.artifacts.errors import ArtifactNotFoundError, ArtifactStoreError
+from interlock_gateway.artifacts.errors import ArtifactNotFoundError, ArtifactSilentError, ArtifactStoreError
 from interlock_gateway.artifacts.search import LineSearcher, SearchQuery, SearchResult
 from interlock_gateway.artifacts.uri import ArtifactKey, parse_uri, session_prefix
 from interlock_gateway.core.clock import Clock
@@ -37,13 +39,23 @@ class LinePage:
 class ArtifactStore:
     """Content-addressed artifacts over one backend.
 
+    With `admission`, room is entered before anything is stored, and limits hold. Storing one takes `timeout_s` at most.
     Methods that take a URI raise `ArtifactUriError`, `ArtifactNotFoundError` or `ArtifactStoreError`. Nothing here
     holds a whole artifact in memory, other than what `put` was given.
     """
 
-    def __init__(self, backend: ObjectBackend, clock: Clock) -> None:
+    def __init__(
+        self,
+        backend: ObjectBackend,
+        clock: Clock,
+        admission: Admission | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
         self._backend = backend
         self._clock = clock
+        self._admission = admission
+        self._timeout_s = timeout_s
+        self._trusted_at = 0.0
 
     async def put(self, session_id: str, data: bytes, media_type: str) -> Artifact:
         """Store `data` whole, or not at all. The same content twice in a session is one artifact.
@@ -57,12 +69,14 @@ class ArtifactStore:
         else:
             await asyncio.to_thread(surveyor.feed, data)
         key, description = surveyor.describe()
-        known = await self._known(key)
-        if known is not None:
-            return known
-        await self._backend.put(key.content_name, data)
-        await self._backend.put(key.description_name, description.encode())
-        return description.artifact
+        if self._clock.monotonic() < self._trusted_at:
+            raise ArtifactSilentError("the artifact store did not answer a moment ago")
+        async with self._admitted(key, len(data)) as is_new, self._in_time():
+            known = None if is_new else await self._known(key)
+            if known is None:
+                await self._backend.put(key.content_name, data)
+                await self._backend.put(key.description_name, description.encode())
+        return known or description.artifact
 
     async def put_stream(self, session_id: str, chunks: AsyncIterator[bytes], media_type: str) -> Artifact:
         """Store what `chunks` gives, whole or not at all, in constant memory. Raises as `put` does."""
@@ -70,13 +84,15 @@ class ArtifactStore:
         surveyor = Surveyor(session_id, media_type)
         await self._backend.put_stream(incoming, _surveyed(chunks, surveyor))
         key, description = surveyor.describe()
-        known = await self._known(key)
-        if known is not None:
+        try:
+            async with self._admitted(key, description.artifact.total_bytes) as is_new:
+                known = None if is_new else await self._known(key)
+                if known is None:
+                    await self._backend.rename(incoming, key.content_name)
+                    await self._backend.put(key.description_name, description.encode())
+        finally:
             await self._backend.delete(incoming)
-            return known
-        await self._backend.rename(incoming, key.content_name)
-        await self._backend.put(key.description_name, description.encode())
-        return description.artifact
+        return known or description.artifact
 
     async def stat(self, uri: str) -> Artifact:
         """What is stored under `uri`."""
@@ -122,14 +138,44 @@ class ArtifactStore:
         await asyncio.to_thread(searcher.finish)
         return searcher.result()
 
+    @asynccontextmanager
+    async def _admitted(self, key: ArtifactKey, size: int) -> AsyncIterator[bool]:
+        """Room for the artifact, given back when storing it fails; whether nothing of it can be there."""
+        if self._admission is None:
+            yield False
+            return
+        reservation = await self._admission.admit(key, size)
+        try:
+            yield reservation.is_new
+        except BaseException:
+            if reservation.is_new:
+                await self._admission.withdraw(key, reservation, size)
+            raise
+
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        """Bounds how long a call is held up by a store that hangs; after that, the next ones are not held up at all."""
+        patience = asyncio.timeout(self._timeout_s)
+        try:
+            async with patience:
+                yield
+        except (TimeoutError, ArtifactSilentError) as error:
+            self._trusted_at = self._clock.monotonic() + self._timeout_s
+            raise ArtifactSilentError(f"the artifact store does not answer within {self._timeout_s:g} s") from error
+
     async def _known(self, key: ArtifactKey) -> Artifact | None:
         try:
-            return (await self._describe(key)).artifact
+            return Description.decode(key, await self._backend.read(key.description_name)).artifact
         except ArtifactNotFoundError:
             return None
 
     async def _describe(self, key: ArtifactKey) -> Description:
-        return Description.decode(key, await self._backend.read(key.description_name))
+        try:
+            return Description.decode(key, await self._backend.read(key.description_name))
+        except ArtifactNotFoundError:
+            if self._admission is None:
+                raise
+            raise await self._admission.missing(key) from None
 
     async def _chunks(self, key: ArtifactKey, start: int, end: int) -> AsyncIterator[bytes]:
         at = start

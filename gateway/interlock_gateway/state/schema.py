@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0005"
+HEAD = "0006"
 
 metadata = MetaData(
     naming_convention={
@@ -249,6 +249,52 @@ approver_watches = Table(
     Column("replica_id", Text, nullable=False),
     Column("approver", Text, nullable=False),
     Column("groups", LargeBinary, nullable=False),
+)
+
+# What is in the artifact store, entered before it is written there. `name` is the content's name in the store.
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("session_id", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("stored_at", Double, nullable=False),
+    Column("state", Text, nullable=False),
+    # 1 once its session is closed: then it may go.
+    Column("released", Integer, nullable=False),
+    # Who removes it, until when that counts, and why it goes; empty while it stays.
+    Column("claimant", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("claimed_until", Double),
+    Column("removed_at", Double),
+    Index(None, "session_id"),
+)
+
+MAY_GO = (artifacts.c.state == literal_column("'kept'")) & (artifacts.c.released == literal_column("1"))
+IS_BEING_REMOVED = artifacts.c.state == literal_column("'removing'")
+IS_REMOVED = artifacts.c.state == literal_column("'removed'")
+Index("ix_artifacts_oldest", artifacts.c.stored_at, artifacts.c.name, sqlite_where=MAY_GO)
+Index("ix_artifacts_removing", artifacts.c.claimed_until, sqlite_where=IS_BEING_REMOVED)
+Index("ix_artifacts_removed", artifacts.c.removed_at, sqlite_where=IS_REMOVED)
+
+# How much of the artifacts is each session's.
+artifact_sessions = Table(
+    "artifact_sessions",
+    metadata,
+    Column("session_id", Text, primary_key=True),
+    Column("count", Integer, nullable=False),
+    Column("size", BigInteger, nullable=False),
+)
+
+# Work on the artifact store that one of several replicas does, and when it was done.
+artifact_errands = Table(
+    "artifact_errands",
+    metadata,
+    Column("errand", Text, primary_key=True),
+    Column("claimant", Text, nullable=False),
+    Column("claimed_until", Double, nullable=False),
+    Column("begun_at", Double, nullable=False),
+    Column("done_at", Double),
 )
 
 # Written to find out whether writing works again.

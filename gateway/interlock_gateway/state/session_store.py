@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, or_, select, update
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.session import Session
 from interlock_gateway.pipeline.ports import SessionDocuments
+from interlock_gateway.state.artifact_store import release_session
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.record_codec import RecordCodec
 from interlock_gateway.state.schema import session_facts, sessions
@@ -130,6 +131,7 @@ def _ensure(link: Link, session: Session) -> Session:
 
 def _close(link: Link, session_id: str, now: float) -> Session | None:
     if link.change(_CLOSE, id=session_id, now=now):
+        release_session(link, session_id)
         link.announce(Topic.SESSION, session_id, session_id)
         return _changed(link, session_id, lambda closed: replace(closed, activated=()))
     return _get(link, session_id)

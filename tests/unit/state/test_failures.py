@@ -93,7 +93,7 @@ async def test_a_write_that_changes_nothing_does_not_pass_for_a_recovery(
 async def test_a_full_database_fails_the_write_keeps_the_earlier_ones_and_heals(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = (*sqlite._PRAGMAS, "PRAGMA max_page_count = 60")
+    limited = (*sqlite._PRAGMAS, "PRAGMA max_page_count = 75")
     with monkeypatch.context() as patch:
         patch.setattr(sqlite, "_PRAGMAS", limited)
         store = await SqlStateStore.open(url, replica_id="r1", probe_every_s=60)
