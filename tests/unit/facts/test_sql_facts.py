@@ -299,3 +299,29 @@ def test_the_configuration_of_a_tool_names_its_dialect() -> None:
     overrides = {"db.*": ToolOverride(facts={"sql": ("q",)}), "db.query": ToolOverride(sql_dialect="sqlite")}
     assert fact_arguments("db.query", overrides) == {"sql": ("q",), "dialect": ("sqlite",)}
     assert fact_arguments("db.execute", overrides) == {"sql": ("q",)}
+
+
+@pytest.mark.req("POL-3")
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "given"),
+        ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = 1", "given"),
+        ("MERGE INTO t USING s ON t.a = s.a WHEN NOT MATCHED THEN INSERT VALUES (1)", None),
+        ("MERGE INTO t USING s ON true WHEN MATCHED THEN DELETE", "trivial"),
+        ("MERGE INTO t USING s ON true WHEN MATCHED AND t.a = 1 THEN DELETE", "given"),
+        ("MERGE INTO t USING s ON t.a = t.a WHEN MATCHED AND 1 = 1 THEN UPDATE SET b = 1", "trivial"),
+        ("MERGE INTO t USING t s ON t.a = s.a WHEN MATCHED THEN DELETE", "trivial"),
+        ("MERGE INTO t USING (SELECT * FROM t) s ON t.a = s.a WHEN MATCHED THEN DELETE", "trivial"),
+        ("MERGE INTO t USING (SELECT * FROM t WHERE b = 1) s ON t.a = s.a WHEN MATCHED THEN DELETE", "given"),
+        (
+            "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED AND s.b = 1 THEN DELETE "
+            "WHEN NOT MATCHED BY SOURCE AND true THEN UPDATE SET b = 1",
+            "given",
+        ),
+    ],
+)
+def test_a_merge_has_the_weakest_condition_of_the_branches_that_change_rows(
+    sql: Sql, text: str, condition: str | None
+) -> None:
+    assert [statement["condition"] for statement in sql(text, "postgres")["statements"]] == [condition]

@@ -101,6 +101,12 @@ def _structure(tree: "exp.Expr", dialect: str) -> Structure | None:
     conditions = [
         _condition(node) for node in nodes if isinstance(node, exp.Delete | exp.Update) and _stands_alone(node)
     ]
+    conditions += [
+        _branch_condition(node, branch)
+        for node in nodes
+        if isinstance(node, exp.Merge)
+        for branch in _changing_branches(node)
+    ]
     explained: Counter[str] = Counter()
     for node in nodes:
         explained.update(_EXPLAINS.get(type(node).__name__, ()))
@@ -143,7 +149,7 @@ def _targets(node: "exp.Expr") -> Iterator["exp.Table"]:
     found: list[object] = []
     if isinstance(node, exp.Insert | exp.Merge | exp.Create | exp.Alter | exp.Into | exp.Copy | exp.LoadData):
         found = [node.this]
-    elif isinstance(node, exp.Update):
+    elif isinstance(node, exp.Update) and _stands_alone(node):
         # Of tables that are joined, any may be the one whose columns are set.
         found = [node.this, *(join.this for join in node.this.args.get("joins") or ())]
     elif isinstance(node, exp.Delete):
@@ -222,6 +228,40 @@ def _condition(node: "exp.Expr") -> Condition:
     inner = all(join.side in {"", "RIGHT"} for join in joins)
     using = any(join.args.get("using") for join in joins)
     return "given" if inner and (using or any(not _trivial(on, 0) for on in restricting)) else "none"
+
+
+def _changing_branches(merge: "exp.Merge") -> list["exp.When"]:
+    """The branches of a MERGE that change or delete rows."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    return [
+        branch
+        for branch in merge.args["whens"].expressions
+        if isinstance(branch.args["then"], exp.Update | exp.Delete) or branch.args["then"].name.upper() == "DELETE"
+    ]
+
+
+def _branch_condition(merge: "exp.Merge", branch: "exp.When") -> Condition:
+    """What restricts a branch: its own condition, or the join's, which restricts nothing where a table joins itself."""
+    own = branch.args.get("condition")
+    if own is not None and not _trivial(own, 0):
+        return "given"
+    joined = merge.args.get("on")
+    itself = _whole(merge.args.get("using")) == _whole(merge.this)
+    return "trivial" if itself or joined is None or _trivial(joined, 0) else "given"
+
+
+def _whole(source: "exp.Expr | None") -> str | None:
+    """The table of which a source has every row; None when it has not, as far as its form tells."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
+        return _table(source).qualified
+    if isinstance(source, exp.Subquery | exp.Select):
+        restricting = any(source.args.get(part) for part in ("where", "joins", "limit", "having", "qualify", "group"))
+        inner = source.this if isinstance(source, exp.Subquery) else (source.args.get("from_") or source).this
+        return None if restricting or inner is source else _whole(inner)
+    return None
 
 
 _MOST_CONDITIONS = 64

@@ -3,7 +3,7 @@ package interlock.rules.sql
 # METADATA
 # title: Every row at once
 # description: |
-#   An `UPDATE` or a `DELETE` without a condition, or with one that does not depend on the row, is refused. The settings
+#   An `UPDATE`, a `DELETE` or a `MERGE` without a condition, or with one that does not depend on the row, is refused. The settings
 #   may have a person decide.
 # custom:
 #   requirements: [POL-3, POL-4]
@@ -26,10 +26,10 @@ spares_rows(statement) if statement.condition == "given"
 
 spares_rows(statement) if {
 	is_array(statement.verbs)
-	count({verb | some verb in statement.verbs; verb in {"delete", "update"}}) == 0
+	count({verb | some verb in statement.verbs; verb in {"delete", "merge", "update"}}) == 0
 }
 
-# The branches of a MERGE have the condition of its join.
+# A MERGE that only adds rows has no condition.
 spares_rows(statement) if {
 	"merge" in statement.verbs
 	statement.condition == null

@@ -25,8 +25,14 @@ test_sql_unconditional_is_silent_with_a_condition_and_for_others if {
 	silent("sql/unconditional") with input as stating(changing, {
 		"kind": "merge",
 		"effect": "write",
-		"verbs": ["merge", "update"],
+		"verbs": ["merge", "insert"],
 		"condition": null,
+	})
+	messages("sql/unconditional") != set() with input as stating(changing, {
+		"kind": "merge",
+		"effect": "write",
+		"verbs": ["merge"],
+		"condition": "trivial",
 	})
 	silent("sql/unconditional") with input as querying(reading, {}, {})
 	silent("sql/unconditional") with input as reading

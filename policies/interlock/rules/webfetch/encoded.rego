@@ -32,4 +32,5 @@ plainly_worded(url) if {
 
 holds_word(pattern, text) if regex.match(pattern, text)
 
-longer_word := sprintf("[A-Za-z0-9_]{%v}", [data.interlock.settings.webfetch.longest_word + 1])
+# RE2 repeats at most a thousand times, and whole times.
+longer_word := sprintf("[A-Za-z0-9_]{%v}", [max([1, min([1000, floor(data.interlock.settings.webfetch.longest_word) + 1])])])

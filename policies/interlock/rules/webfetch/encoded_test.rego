@@ -14,6 +14,15 @@ test_webfetch_encoded_does_what_the_settings_say if {
 		with data.interlock.settings.webfetch.longest_word as 20
 }
 
+test_webfetch_encoded_takes_any_number_for_the_longest_word if {
+	every number in {-5, 0, 20.5, 39} {
+		verdicts("webfetch/encoded") == {"checkpoint"} with input as visiting(reading, worded(65))
+			with data.interlock.settings.webfetch.longest_word as number
+	}
+	silent("webfetch/encoded") with input as visiting(reading, worded(65))
+		with data.interlock.settings.webfetch.longest_word as 100000
+}
+
 test_webfetch_encoded_is_silent_for_shorter_words_and_for_listed_domains if {
 	silent("webfetch/encoded") with input as visiting(reading, worded(64))
 	silent("webfetch/encoded") with input as visiting(reading, worded(65))
