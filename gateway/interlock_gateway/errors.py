@@ -90,7 +90,11 @@ class AuditUnavailableError(InterlockError):
 
 
 class ProviderError(InterlockError):
-    """A tool's process could not do what was asked."""
+    """A tool's process could not do what was asked. `status` is the name of the gRPC code, when there was one."""
+
+    def __init__(self, message: str, *, status: str = "") -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class ProviderDownError(ProviderError):

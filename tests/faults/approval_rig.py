@@ -9,7 +9,8 @@ from typing import Any
 
 from interlock.provider import DryRunResult, Tool, ToolServer, tool
 from interlock_gateway.app import running
-from interlock_gateway.config import Config, MetricsConfig, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.config import Config, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.config_telemetry import MetricsConfig
 from interlock_gateway.core.checkpoint import ApproverDecision, CheckpointAnswer
 from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.serving import Gateway

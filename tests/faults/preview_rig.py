@@ -12,7 +12,8 @@ from interlock.provider import DryRunResult, Tool, ToolContext, ToolProvider, To
 from interlock.provider._provider import NOBODY, Caller
 from interlock.v1 import tool_provider_service_pb2 as rpc
 from interlock_gateway.app import running
-from interlock_gateway.config import Config, MetricsConfig, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.config import Config, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.config_telemetry import MetricsConfig
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool import PoolSettings
 from interlock_gateway.policy.loader import load_bundle

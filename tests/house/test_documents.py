@@ -16,6 +16,8 @@ IMPORTED_AS = {
     "grpcio-health-checking": "grpc_health",
     "grpcio-reflection": "grpc_reflection",
     "opa-python-client": "opa_client",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry-sdk": "opentelemetry.sdk",
     "pillow": "PIL",
     "protobuf": "google.protobuf",
     "pyjwt": "jwt",

@@ -17,7 +17,7 @@ LAYERS = (
     {"core", "errors"},
     {"clock", "config", "config_loader", "ids", "patience"}
     | {"config_artifacts"}
-    | {"config_bundles", "config_identity", "config_opa", "config_section", "config_server", "config_telemetry"},
+    | {"config_bundles", "config_identity", "config_opa", "config_providers", "config_section", "config_server", "config_telemetry"},
     ROOMS,
     {"operate"},
     {"transport"},

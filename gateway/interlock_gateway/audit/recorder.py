@@ -54,6 +54,7 @@ class AuditRecorder:
     def _facts(self, run: CallRun, result: CallResult | None) -> ReceiptFacts:
         tool = run.tool
         kind = tool.classification if tool is not None else None
+        trace = run.trace.context
         return ReceiptFacts(
             kind=ReceiptKind.INTENT if result is None else ReceiptKind.RECEIPT,
             time=run.received_at,
@@ -80,6 +81,8 @@ class AuditRecorder:
             undoes=run.undoes,
             approval=_approval(run.checkpoint) if run.checkpoint is not None else None,
             replica=self._replica,
+            trace_id=trace.trace_id if trace is not None else "",
+            span_id=trace.span_id if trace is not None else "",
         )
 
 

@@ -10,6 +10,7 @@ from interlock_gateway.core.machine import StateMachine
 from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import Preview
 from interlock_gateway.core.tool import Classification
+from interlock_gateway.core.trace import TraceContext
 
 
 class CallKind(StrEnum):
@@ -81,7 +82,7 @@ class CheckpointMode(StrEnum):
 class CallRequest:
     """One tool call as a surface hands it to the core. `input` is the raw JSON text as sent (PIPE-3).
 
-    `deadline_s` is the seconds left to the client, `None` when it set no deadline.
+    `deadline_s` is the seconds left to the client, `None` when it set no deadline; `trace` what it sent of its trace.
     """
 
     session_id: str
@@ -94,6 +95,7 @@ class CallRequest:
     deliverable: FrozenJsonObject | None = None
     checkpoint_mode: CheckpointMode = CheckpointMode.WAIT
     deadline_s: float | None = None
+    trace: TraceContext | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Checkpoint:
     an agent's own, the apply of a previewed action, for which `resolve_input` is what `resolve` was called with, or the
     undo of `operation_id`. `approvers` are the groups that may
     answer, empty for any approver; from `escalate_at` on those of `escalate_to` may too. `edited_from` is the
-    checkpoint whose edit made this call.
+    checkpoint whose edit made this call, `traceparent` the span of the call as it began to wait.
     """
 
     checkpoint_id: str
@@ -101,6 +101,7 @@ class Checkpoint:
     resolve_input: bytes = b""
     operation_id: str = ""
     edited_from: str = ""
+    traceparent: str = ""
     decision: Decision | None = None
     facts: FrozenJsonObject = field(default_factory=dict)
     shown_input: bytes = b""

@@ -60,7 +60,7 @@ class Operation:
 
     A compensation is an operation too: `undoes` is the id of the one that it takes back. `undo_call_id` is the last
     call that took this one back or tried to, and `undo_attempts` how many there were. `error` says why it, or its
-    undo, failed.
+    undo, failed. `traceparent` is the span of its call, empty without one.
     """
 
     operation_id: str
@@ -76,6 +76,7 @@ class Operation:
     intended_at: float
     workdir: str = ""
     decision_id: str = ""
+    traceparent: str = ""
     undoes: str = ""
     deliverable: FrozenJsonObject | None = None
     sequence: int = 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from interlock_gateway.core.content import Content
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.operation import UndoInfo
+from interlock_gateway.core.trace import TraceContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What is sent to a provider. `input` is the exact bytes; `deadline_s` the seconds it may take."""
+    """What is sent to a provider, in `trace`. `input` is the exact bytes; `deadline_s` the seconds it may take."""
 
     session_id: str
     call_id: str
@@ -102,6 +103,7 @@ class Invocation:
     labels: FrozenJsonObject = field(default_factory=dict)
     pending_id: str = ""
     state_token: str = ""
+    trace: TraceContext | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ class Resolution:
     pending_id: str = ""
     standing: bool = False
     extra: FrozenJsonObject = field(default_factory=dict)
+    trace: TraceContext | None = None
 
 
 @dataclass(frozen=True, slots=True)

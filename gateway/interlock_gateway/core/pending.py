@@ -61,7 +61,7 @@ class PendingAction:
     action it pushed itself (PREV-11); `pin` is the definition's hash when it was previewed. `operation_id` is the
     operation that applying it undoes, empty for all but compensations. `preview` is what applying would do, as it may
     be shown; `None` when a provider pushed the action. `decision_id` is the decision about the call that left it,
-    `last_error` why the last apply came to nothing.
+    `traceparent` its span, `last_error` why the last apply came to nothing.
     """
 
     pending_id: str
@@ -88,4 +88,5 @@ class PendingAction:
     operation_id: str = ""
     preview: Preview | None = None
     decision_id: str = ""
+    traceparent: str = ""
     last_error: str = ""

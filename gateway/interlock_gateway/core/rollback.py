@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from interlock_gateway.core.call import CallResult, CallStatus, CheckpointMode
 from interlock_gateway.core.operation import Operation, OperationState, UndoInfo
+from interlock_gateway.core.trace import TraceContext
 
 COMPENSATION_PREFIX = "undo:"
 """Call ids that begin so are the gateway's own: no client can take the place of a compensation."""
@@ -46,7 +47,7 @@ _OF_STATUS = {
 
 @dataclass(frozen=True, slots=True)
 class RollbackRequest:
-    """What to roll back; one of `last_operation_id`, `count` and `since_call_id` is set."""
+    """What to roll back; one of `last_operation_id`, `count` and `since_call_id` is set; in `trace`."""
 
     session_id: str
     last_operation_id: str = ""
@@ -55,6 +56,7 @@ class RollbackRequest:
     skip_irreversible: bool = False
     reason: str = ""
     checkpoint_mode: CheckpointMode = CheckpointMode.WAIT
+    trace: TraceContext | None = None
 
 
 @dataclass(frozen=True, slots=True)

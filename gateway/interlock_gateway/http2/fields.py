@@ -6,6 +6,8 @@ import re
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping
 
+from interlock_gateway.core.trace import TraceContext, read_trace
+
 Fields = Iterable[tuple[bytes, bytes]]
 
 CONTENT_TYPE = (b"content-type", b"application/grpc")
@@ -49,6 +51,30 @@ def unescaped(message: bytes) -> str:
 def binary(value: bytes) -> bytes:
     """The value of a field whose name ends in `-bin`."""
     return base64.b64encode(value).rstrip(b"=")
+
+
+TRACE_PARENT = b"traceparent"
+TRACE_STATE = b"tracestate"
+
+
+def trace_of(fields: Fields) -> TraceContext | None:
+    """The trace that a request is a part of, as its fields say; `None` without a valid one."""
+    parents: list[str] = []
+    states: list[str] = []
+    for name, value in fields:
+        if name == TRACE_PARENT:
+            parents.append(value.decode("latin-1"))
+        elif name == TRACE_STATE:
+            states.append(value.decode("latin-1"))
+    return read_trace(parents, states)
+
+
+def trace_fields(trace: TraceContext | None) -> tuple[tuple[bytes, bytes], ...]:
+    """The fields that make a request a part of `trace`."""
+    if trace is None:
+        return ()
+    parent = (TRACE_PARENT, trace.traceparent.encode())
+    return (parent, (TRACE_STATE, trace.state.encode())) if trace.state else (parent,)
 
 
 class Metadata:

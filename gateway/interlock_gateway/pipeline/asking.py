@@ -21,6 +21,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, SessionEndedError, StateError, TooManyWaitingError
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tracing_port import Step
 from interlock_gateway.providers.port import Provider
 
 RENDERING_S = 5.0
@@ -54,7 +55,8 @@ class Asking:
         if not self._parts.recorder.healthy:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
         try:
-            return await self._asked(run, instead_of, editor)
+            with run.trace.step(Step.ASK):
+                return await self._asked(run, instead_of, editor)
         except TooManyWaitingError as error:
             raise RequestError(RequestFault.OVERLOADED, str(error)) from None
         except SessionEndedError as error:
@@ -130,6 +132,7 @@ class Asking:
             pending_id=run.pending.pending_id if run.pending is not None else "",
             resolve_input=resolving.document.raw if resolving is not None else b"",
             operation_id=run.undoes,
+            traceparent=run.traceparent,
             edited_from=run.resuming.checkpoint_id if run.resuming is not None and run.kind is CallKind.EDIT else "",
             decision=self._shown_decision(run.decided),
             facts=self._masked(run.facts),

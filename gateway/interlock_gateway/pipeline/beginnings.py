@@ -9,6 +9,7 @@ from interlock_gateway.ids import Ids
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.resolve_tool import resolve_tool
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.under_way import take_up
 from interlock_gateway.providers.port import EventSink
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.live import LiveSession
@@ -29,7 +30,7 @@ class Beginnings:
         allowed = (
             settings.max_timeout_s if request.deadline_s is None else min(request.deadline_s, settings.max_timeout_s)
         )
-        return CallRun(
+        run = CallRun(
             principal=principal,
             live=live,
             request=request,
@@ -41,13 +42,14 @@ class Beginnings:
             decision_id=self._ids.next(),
             on_event=on_event,
         )
+        return self._traced(run)
 
     def for_pending(self, resolving: CallRun, tool: RegisteredTool, action: PendingAction) -> CallRun:
         """The run that applies `action`: the previewed input, in the place of the `resolve` call that asked for it."""
         request = replace(
             resolving.request, tool=tool.name, input=action.input, workdir=action.workdir, labels=action.labels
         )
-        return CallRun(
+        run = CallRun(
             principal=resolving.principal,
             live=resolving.live,
             request=request,
@@ -64,4 +66,11 @@ class Beginnings:
             checkpoint=resolving.checkpoint,
             resuming=resolving.resuming,
             undoes=action.operation_id,
+            follows=action.traceparent,
         )
+        return self._traced(run)
+
+    def _traced(self, run: CallRun) -> CallRun:
+        run.trace = self._parts.tracer.begun(run)
+        take_up(run)
+        return run

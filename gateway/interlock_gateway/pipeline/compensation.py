@@ -24,6 +24,7 @@ def request_for(operation: Operation, undo: UndoInfo, call_id: str, asked: Rollb
         workdir=operation.workdir,
         intent=asked.reason,
         checkpoint_mode=asked.checkpoint_mode,
+        trace=asked.trace,
     )
 
 
@@ -31,6 +32,7 @@ def undoing(run: CallRun, operation: Operation) -> CallRun:
     """`run` as a compensation of `operation`."""
     run.kind = CallKind.UNDO
     run.undoes = operation.operation_id
+    run.follows = operation.traceparent
     return run
 
 

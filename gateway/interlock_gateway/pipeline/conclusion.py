@@ -17,6 +17,7 @@ from interlock_gateway.pipeline.ports import CallRecord
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tallying import is_destructive
+from interlock_gateway.pipeline.tracing_port import Step
 
 _RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
 _ENDLESS = (CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED)
@@ -54,6 +55,7 @@ class Conclusion:
         self._parts.sessions.touch(live)
         run.total_s = self._parts.clock.monotonic() - run.started
         result = await self._recorded(run, result)
+        self._over(run, result)
         if result.status is CallStatus.AWAITING_CHECKPOINT:
             self._parts.observer.call_evaluated(run)
         else:
@@ -80,8 +82,13 @@ class Conclusion:
         except AuditUnavailableError:
             return  # nothing ran that changes anything, and nobody waits for the answer
         finally:
+            self._over(run, result)
             self._parts.observer.call_ended(run, result)
             self._tell(run, result)
+
+    def _over(self, run: CallRun, result: CallResult) -> None:
+        self._parts.tracer.ended(run, result)
+        run.over = True
 
     def _tell(self, run: CallRun, result: CallResult) -> None:
         if self._parts.hooks is not None:
@@ -110,7 +117,8 @@ class Conclusion:
         changed = result.status in _RAN and not run.read_only and run.dispatch_s is not None
         try:
             if changed:
-                await self._parts.recorder.settle(run, result)
+                with run.trace.step(Step.AUDIT):
+                    await self._parts.recorder.settle(run, result)
             else:
                 self._parts.recorder.note(run, result)
         except AuditUnavailableError:

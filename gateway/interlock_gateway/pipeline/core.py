@@ -32,6 +32,7 @@ from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.settling import Settling
 from interlock_gateway.pipeline.shared_answer import answer_to_come, hand_on
 from interlock_gateway.pipeline.steps import Steps
+from interlock_gateway.pipeline.tracing_port import Step
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
 from interlock_gateway.sessions.live import LiveSession, RememberedCall, RunningCall
@@ -101,6 +102,7 @@ class CallPipeline:
             on_event,
             lends_deadline=True,
             deliverable=request.deliverable,
+            trace=request.trace,
         )
         try:
             return await self.held.answer(caller, request, result)
@@ -186,6 +188,7 @@ class CallPipeline:
         if refusal is None and run.decided.verdict is not Verdict.DENY:
             self._steps.ready_to_send(run)
         run.total_s = self._parts.clock.monotonic() - run.started
+        self._parts.tracer.ended(run, None)
         try:
             self._parts.recorder.evaluated(run)
         except AuditUnavailableError:
@@ -204,6 +207,7 @@ class CallPipeline:
             # Nobody knows the id that was made for this call yet, so nobody can repeat it while it runs.
             return await self._through(run)
         if (earlier := await self._earlier(run)) is not None:
+            self._parts.tracer.ended(run, earlier)
             await self._parts.sessions.taint(live, tuple(live.facts.taints))
             return earlier
         return await self._through(run, answer_to_come(run))
@@ -245,7 +249,8 @@ class CallPipeline:
         if not turnstile.idle:
             run.on_event(WaitingEvent(turnstile.ahead()))
         try:
-            await turnstile.acquire(shared=shared)
+            with run.trace.step(Step.TURN):
+                await turnstile.acquire(shared=shared)
         except BaseException as error:
             self._ended(run, answer, error)
             raise
@@ -292,6 +297,8 @@ class CallPipeline:
     def _ended(
         self, run: CallRun, answer: "asyncio.Future[CallResult] | None", ending: CallResult | BaseException
     ) -> None:
+        if isinstance(ending, BaseException):
+            run.leave(ending)
         if answer is None:
             return
         del run.live.running[run.call_id]
@@ -306,6 +313,9 @@ class CallPipeline:
         """Decide, enforce with `enforce`, and hand over the receipt: the only way from a call to an answer."""
         try:
             return await self._decided_and_run(run, enforce)
+        except BaseException as error:
+            run.leave(error)
+            raise
         finally:
             run.spare()
 

@@ -25,6 +25,7 @@ from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.push import keep_pushed
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tallying import is_destructive
+from interlock_gateway.pipeline.tracing_port import Step, StepSpan
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
 AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run"
@@ -97,21 +98,25 @@ class Dispatcher:
         began = clock.monotonic()
         deadline_s = run.seconds_left(began, self._parts.settings.default_timeout_s)
         try:
-            provider = self.provider_of(run)
-            await provider.ready(deadline_s)
-            self._check_definition(run)
-            run.provider = provider
-            if self._parts.hooks is not None:
-                self._parts.hooks.dispatched(run)
-            if run.sender is not None:
-                run.outcome = await run.sender(deadline_s)
-            else:
-                run.outcome = await provider.execute(run.invocation(deadline_s), self._shown_events(run.on_event))
+            with run.trace.step(Step.DISPATCH) as span:
+                run.outcome = await self._outcome(run, deadline_s, span)
         except ProviderError as error:
             return Dispatched(error=error)
         finally:
             run.dispatch_s = clock.monotonic() - began
         return Dispatched(outcome=run.outcome)
+
+    async def _outcome(self, run: CallRun, deadline_s: float, span: StepSpan) -> ToolOutcome:
+        provider = self.provider_of(run)
+        await provider.ready(deadline_s)
+        self._check_definition(run)
+        run.provider = provider
+        if self._parts.hooks is not None:
+            self._parts.hooks.dispatched(run)
+        if run.sender is not None:
+            return await run.sender(deadline_s)
+        invocation = run.invocation(deadline_s, span.context)
+        return await provider.execute(invocation, self._shown_events(run.on_event))
 
     def _shown_events(self, on_event: EventSink) -> EventSink:
         """Where a provider's events go: to `on_event`, without their secrets (RES-6)."""
@@ -144,7 +149,8 @@ class Dispatcher:
         return run.wrap(result) if run.wrap is not None else result
 
     async def _processed(self, run: CallRun, outcome: ToolOutcome) -> CallResult:
-        processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
+        with run.trace.step(Step.RESULT):
+            processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
         status = CallStatus.FAILED if outcome.is_error and not outcome.tool_error else CallStatus.COMPLETED
         return processed.of_call(
             run.call_id, status, run.decision, run.known_tool.classification, is_error=outcome.is_error
@@ -163,8 +169,9 @@ class Dispatcher:
         if outcome.undo is not None or outcome.is_error or capability is None or not capability.reversible:
             return outcome.undo
         try:
-            invocation = run.invocation(self._parts.settings.default_timeout_s)
-            return await self.provider_of(run).generate_undo(invocation, outcome)
+            with run.trace.step(Step.UNDO) as span:
+                invocation = run.invocation(self._parts.settings.default_timeout_s, span.context)
+                return await self.provider_of(run).generate_undo(invocation, outcome)
         except ProviderError as error:
             return UndoInfo(irreversible=True, manual_guide=f"The provider gave no undo information: {error.message}")
 
@@ -227,17 +234,21 @@ class _Journaled:
         return await self._dispatched()
 
     async def _begun(self) -> BeginOutcome | None:
-        store, approval = self._parts.store, self._run.resuming
         try:
-            if approval is not None:
-                return await store.checkpoints.begin_approved(
-                    approval.checkpoint_id, self._run.digest, self._record(), self._operation(), self._parts.clock.now()
-                )
-            return await store.calls.begin_call(self._record(), self._operation())
+            with self._run.trace.step(Step.JOURNAL):
+                return await self._intended()
         except StateError:
             return None
         except UnknownTransitionError:  # another compensation of the same operation was faster
             return BeginOutcome()
+
+    async def _intended(self) -> BeginOutcome:
+        store, approval = self._parts.store, self._run.resuming
+        if approval is not None:
+            return await store.checkpoints.begin_approved(
+                approval.checkpoint_id, self._run.digest, self._record(), self._operation(), self._parts.clock.now()
+            )
+        return await store.calls.begin_call(self._record(), self._operation())
 
     async def _tainted(self, taints: tuple[str, ...]) -> bool:
         try:
@@ -269,7 +280,8 @@ class _Journaled:
 
     async def _intent_recorded(self) -> bool:
         try:
-            await self._parts.recorder.intend(self._run)
+            with self._run.trace.step(Step.AUDIT):
+                await self._parts.recorder.intend(self._run)
         except AuditUnavailableError:
             return False
         return True
@@ -280,18 +292,19 @@ class _Journaled:
         calls = self._parts.store.calls
         text = "\n".join(part.text for part in result.content if isinstance(part, Text)) if result.is_error else ""
         try:
-            await calls.finish_call(
-                self._run.session_id,
-                self._run.call_id,
-                self._operation_id,
-                call,
-                operation,
-                now=self._parts.clock.now(),
-                result=calls.encode_result(result),
-                undo=undo,
-                error=text[:1000],
-                undid=_undid(self._run, result),
-            )
+            with self._run.trace.step(Step.JOURNAL):
+                await calls.finish_call(
+                    self._run.session_id,
+                    self._run.call_id,
+                    self._operation_id,
+                    call,
+                    operation,
+                    now=self._parts.clock.now(),
+                    result=calls.encode_result(result),
+                    undo=undo,
+                    error=text[:1000],
+                    undid=_undid(self._run, result),
+                )
         except (StateError, UnknownTransitionError):
             # The outcome is written as soon as it can be. If the gateway ends before that, the call shows as unknown
             # (PIPE-9); as it does already if other replicas took this one for dead.
@@ -322,6 +335,7 @@ class _Journaled:
             intended_at=self._parts.clock.now(),
             workdir=run.request.workdir,
             decision_id=run.decided.decision_id,
+            traceparent=run.traceparent,
             undoes=run.undoes,
             deliverable=run.request.deliverable,
         )

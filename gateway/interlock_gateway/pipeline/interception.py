@@ -15,6 +15,7 @@ from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.plugin_port import Intercepted, Interceptors
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tracing_port import Step
 
 Enforce = Callable[[CallRun], Awaitable[CallResult]]
 
@@ -44,7 +45,8 @@ class Interception:
 
     async def _ask(self, run: CallRun) -> Intercepted:
         try:
-            return await self._interceptors.ask(run)
+            with run.trace.step(Step.INTERCEPT):
+                return await self._interceptors.ask(run)
         except asyncio.CancelledError:
             if run.read_only and run.resuming is None:  # others end in their own task, whoever hangs up
                 self._conclusion.noted(run, run.answer(CallStatus.FAILED, "the call was cancelled", is_error=True))

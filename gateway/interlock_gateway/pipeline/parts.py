@@ -1,6 +1,6 @@
 """What the pipeline is built from: the rooms around it, as it uses them, and the settings it obeys."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from interlock_gateway.core.call import CallResult
@@ -12,11 +12,13 @@ from interlock_gateway.core.rollback import RollbackOutcome
 from interlock_gateway.core.tool import ResultLimits
 from interlock_gateway.pipeline.approvals_port import Approvers
 from interlock_gateway.pipeline.decide import PolicyEvaluator
+from interlock_gateway.pipeline.no_tracer import NoTracer
 from interlock_gateway.pipeline.plugin_port import Hooks, Interceptors
 from interlock_gateway.pipeline.ports import StateStore, Waiters
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.shadow_port import Shadow
 from interlock_gateway.pipeline.tasks import TaskKeeper
+from interlock_gateway.pipeline.tracing_port import CallTrace
 from interlock_gateway.providers.port import Provider
 from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.registry import ToolRegistry
@@ -103,6 +105,22 @@ class Observer(Protocol):
         ...
 
 
+class Tracer(Protocol):
+    """Follows calls through their steps (OBS-2); changes nothing, waits for nobody, raises nothing."""
+
+    def begun(self, run: CallRun) -> CallTrace:
+        """A call begins; what is to be its `trace`."""
+        ...
+
+    def decided(self, run: CallRun) -> None:
+        """There is a decision about it."""
+        ...
+
+    def ended(self, run: CallRun, result: CallResult | None) -> None:
+        """It has its answer; `None` when it was asked for a decision alone."""
+        ...
+
+
 class ProviderDirectory(Protocol):
     """Providers by name."""
 
@@ -150,6 +168,7 @@ class Parts:
     observer: Observer
     approvers: Approvers
     tasks: TaskKeeper
+    tracer: Tracer = field(default_factory=NoTracer)
     interceptors: Interceptors | None = None
     hooks: Hooks | None = None
     shadow: Shadow | None = None

@@ -13,6 +13,7 @@ from interlock_gateway.errors import ProviderDownError, ProviderError
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import SessionEndedError, StateError
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tracing_port import Step, StepSpan
 
 STATE_UNAVAILABLE = "the gateway's state cannot be written at the moment, so nothing was run"
 
@@ -81,13 +82,9 @@ class Previewer:
         if run.obligations.taint:
             # A preview shows what the provider read, like any other result.
             await self._parts.sessions.taint(run.live, run.obligations.taint)
-        provider = self._parts.providers.get(run.known_tool.provider)
-        now = self._parts.clock.monotonic()
-        invocation = run.invocation(run.seconds_left(now, self._parts.settings.default_timeout_s))
         try:
-            if provider is None:
-                raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
-            dry_run = await run.to_provider(provider.dry_run(replace(invocation, pending_id="", state_token="")))
+            with run.trace.step(Step.PREVIEW) as span:
+                dry_run = await self._asked(run, span)
         except ProviderError as error:
             return run.answer(CallStatus.FAILED, self._parts.results.redact(error.message), is_error=True)
         if dry_run.is_error:
@@ -95,6 +92,15 @@ class Previewer:
             words = self._parts.results.redact(dry_run.error_message) or "the dry run failed"
             return run.answer(status, words, is_error=True)
         return dry_run
+
+    async def _asked(self, run: CallRun, span: StepSpan) -> DryRun:
+        provider = self._parts.providers.get(run.known_tool.provider)
+        now = self._parts.clock.monotonic()
+        deadline_s = run.seconds_left(now, self._parts.settings.default_timeout_s)
+        invocation = run.invocation(deadline_s, span.context)
+        if provider is None:
+            raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
+        return await run.to_provider(provider.dry_run(replace(invocation, pending_id="", state_token="")))
 
     def _action(self, run: CallRun, dry_run: DryRun, shown: CallResult) -> PendingAction:
         now = self._parts.clock.now()
@@ -119,6 +125,7 @@ class Previewer:
             operation_id=run.undoes,
             preview=self._preview(dry_run, shown),
             decision_id=run.decision_id,
+            traceparent=run.traceparent,
         )
 
     def _preview(self, dry_run: DryRun, shown: CallResult) -> Preview:

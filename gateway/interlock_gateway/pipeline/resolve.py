@@ -297,6 +297,7 @@ class Resolver:
             deadline_s=self._parts.settings.default_timeout_s,
             standing=True,
             extra=arguments.extra,
+            trace=run.trace.context,
         )
         text = f"Discarded: {handler.label}. Reason: {arguments.reason}"
         if arguments.action is ResolveAction.DISCARD:
@@ -359,6 +360,7 @@ def _resolution(run: CallRun, action: PendingAction, arguments: ResolveArguments
         deadline_s=deadline_s,
         pending_id=action.pending_id,
         extra=arguments.extra,
+        trace=run.trace.context,
     )
 
 

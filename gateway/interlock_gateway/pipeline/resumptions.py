@@ -6,11 +6,13 @@ from interlock_gateway.core.call import CallKind, CallRequest
 from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.core.session import Principal
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.ids import Ids
 from interlock_gateway.pipeline.approval import goes_on_edited
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.resolve_tool import resolve_tool
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.under_way import take_up
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.catalog import RESOLVE_TOOL
 from interlock_gateway.registry.registered import RegisteredTool
@@ -22,7 +24,7 @@ class Caller:
     """Who asks for a call. `until` is when they stop waiting, in monotonic seconds; `None` when they do not.
 
     `lends_deadline` says that the call has to be done by then, too; else it takes as long as it may. `deliverable` is
-    what the agent thought of the call, when that came with this request.
+    what the agent thought of the call, when that came with this request; `trace` what this request sent of its trace.
     """
 
     principal: Principal
@@ -32,6 +34,7 @@ class Caller:
     on_event: EventSink = ignore_events
     lends_deadline: bool = False
     deliverable: FrozenJsonObject | None = None
+    trace: TraceContext | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -55,10 +58,10 @@ class Resumptions:
         deadline_at = started + self._parts.settings.max_timeout_s
         if caller.lends_deadline and caller.until is not None:
             deadline_at = min(deadline_at, caller.until)
-        return CallRun(
+        run = CallRun(
             principal=caller.principal,
             live=live,
-            request=_request(checkpoint, caller.deliverable, edited=edited),
+            request=_request(checkpoint, caller, edited=edited),
             call_id=checkpoint.call_id,
             tool=tool,
             received_at=clock.now(),
@@ -71,7 +74,11 @@ class Resumptions:
             resuming=checkpoint,
             undoes=checkpoint.operation_id if checkpoint.kind is CallKind.UNDO else "",
             digest_of_request=checkpoint.request_digest,
+            follows=checkpoint.traceparent,
         )
+        run.trace = self._parts.tracer.begun(run)
+        take_up(run)
+        return run
 
     def ending(self, caller: Caller, live: LiveSession, checkpoint: Checkpoint) -> CallRun:
         """The run that ends the call of `checkpoint`, named after the tool it was for and not after `resolve`."""
@@ -97,7 +104,7 @@ def _kind(checkpoint: Checkpoint, *, edited: bool) -> CallKind:
     return CallKind.CALL if checkpoint.kind is CallKind.APPLY else checkpoint.kind
 
 
-def _request(checkpoint: Checkpoint, deliverable: FrozenJsonObject | None, *, edited: bool) -> CallRequest:
+def _request(checkpoint: Checkpoint, caller: Caller, *, edited: bool) -> CallRequest:
     applies = checkpoint.kind is CallKind.APPLY
     raw = checkpoint.resolve_input if applies else checkpoint.input
     if edited and checkpoint.ending is not None:
@@ -110,8 +117,9 @@ def _request(checkpoint: Checkpoint, deliverable: FrozenJsonObject | None, *, ed
         workdir="" if applies else checkpoint.workdir,
         intent=checkpoint.intent,
         labels=checkpoint.labels,
-        deliverable=checkpoint.deliverable or deliverable,
+        deliverable=checkpoint.deliverable or caller.deliverable,
         checkpoint_mode=checkpoint.mode,
+        trace=caller.trace,
     )
 
 

@@ -17,9 +17,11 @@ from interlock_gateway.core.pending import PendingAction
 from interlock_gateway.core.recent import Counted
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import ResultLimits
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError
 from interlock_gateway.pipeline.enforce import binding
 from interlock_gateway.pipeline.policy_input import NO_FACTS
+from interlock_gateway.pipeline.tracing_port import UNTRACED, CallTrace, word_for
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.live import LiveSession
@@ -42,6 +44,9 @@ class CallRun:
     edited. `taken` says that the call is somebody else's to run and to record. `before_waiting` is done before the
     call begins to wait for a person. `dry` asks for the decision and nothing else. `counted` is how the call
     stands in what its principal called lately; `destroying` says that its session reckons with what it may destroy.
+
+    `follows` is the `traceparent` of the call from which this one goes on, in another request: one that waited for a
+    person, was previewed, or is taken back. `over` says that the call has its answer.
     """
 
     principal: Principal
@@ -84,6 +89,9 @@ class CallRun:
     provider: Provider | None = None
     sending: "asyncio.Task[object] | None" = None
     cancelled: bool = False
+    follows: str = ""
+    trace: CallTrace = UNTRACED
+    over: bool = False
 
     def cancel(self, *, at_once: bool = False) -> None:
         """Tell the provider that the client has gone; before anything was sent, nothing will be.
@@ -178,8 +186,8 @@ class CallRun:
             allowed = min(allowed, self.obligations.timeout_s)
         return max(0.001, min(self.deadline_at - now, allowed))
 
-    def invocation(self, deadline_s: float) -> Invocation:
-        """What the provider is sent."""
+    def invocation(self, deadline_s: float, trace: TraceContext | None = None) -> Invocation:
+        """What the provider is sent, as a part of `trace`; without one, of the call's own."""
         return Invocation(
             session_id=self.session_id,
             call_id=self.call_id,
@@ -190,7 +198,19 @@ class CallRun:
             labels=self.request.labels,
             pending_id=self.pending.pending_id if self.pending else "",
             state_token=self.pending.state_token if self.pending else "",
+            trace=trace or self.trace.context,
         )
+
+    def leave(self, error: BaseException) -> None:
+        """It ends without an answer."""
+        self.trace.abandoned(word_for(error))
+        self.over = True
+
+    @property
+    def traceparent(self) -> str:
+        """The call's span, to be kept for what follows from it; empty without a trace."""
+        context = self.trace.context
+        return context.traceparent if context is not None else ""
 
     def answer(self, status: CallStatus, text: str = "", *, is_error: bool = False) -> CallResult:
         """An answer to this call with the decision, the classification and one text."""

@@ -19,6 +19,7 @@ from interlock_gateway.pipeline.read_input import input_to_send, read_input
 from interlock_gateway.pipeline.resolve_tool import deferred_tool_message, unknown_tool_message
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tallying import Tallying, is_destructive
+from interlock_gateway.pipeline.tracing_port import Step
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.call_counts import Tally
 
@@ -86,8 +87,10 @@ class Steps:
     async def _decide(self, run: CallRun) -> None:
         clock = self._parts.clock
         began = clock.monotonic()
-        decided = await decide(self._parts.engine, run.decision_id, partial(self._gathered, run))
+        with run.trace.step(Step.DECIDE):
+            decided = await decide(self._parts.engine, run.decision_id, partial(self._gathered, run))
         run.decision = decided.bound_to(run.digest)
+        self._parts.tracer.decided(run)
         self.tallying.decided(run)
         run.decide_s = clock.monotonic() - began
         if self._parts.shadow is not None:
@@ -96,7 +99,8 @@ class Steps:
     async def _gathered(self, run: CallRun) -> bytes:
         """What policy is asked. Raises `DecisionError`; whatever else is raised denies the call as well."""
         if run.known_tool.permission_class:
-            run.facts = await self._parts.facts.extract(run)
+            with run.trace.step(Step.FACTS):
+                run.facts = await self._parts.facts.extract(run)
         return self._input(run, await self._tally(run))
 
     async def _tally(self, run: CallRun) -> Tally:

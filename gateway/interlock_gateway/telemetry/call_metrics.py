@@ -92,7 +92,7 @@ class CallMetrics:
     def evaluated(self, run: CallRun) -> None:
         """Count a decision that nothing followed from: it is no call that ended."""
         self._count_reasons(run)
-        self._decide.observe(run.decide_s)
+        self._decide.observe(run.decide_s, _exemplar(run))
 
     def _count_reasons(self, run: CallRun) -> None:
         if run.decision is None:
@@ -104,7 +104,13 @@ class CallMetrics:
                 self._gateway_errors.labels(code if code in _CODES else GatewayErrorCode.INTERNAL).inc()
 
     def _time(self, run: CallRun, tool: str) -> None:
-        self._decide.observe(run.decide_s)
+        exemplar = _exemplar(run)
+        self._decide.observe(run.decide_s, exemplar)
         if run.dispatch_s is not None:
-            self._dispatch_of(tool).observe(run.dispatch_s)
-        self._added.observe(max(0.0, run.total_s - (run.dispatch_s or 0.0)))
+            self._dispatch_of(tool).observe(run.dispatch_s, exemplar)
+        self._added.observe(max(0.0, run.total_s - (run.dispatch_s or 0.0)), exemplar)
+
+
+def _exemplar(run: CallRun) -> dict[str, str] | None:
+    """The trace in which to look a call up, of a call that is recorded (OBS-2)."""
+    return {"trace_id": run.trace.exemplar} if run.trace.exemplar else None

@@ -7,6 +7,7 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2
 
 from interlock_gateway.core.session import Principal
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.transport.grpc.endpoint import Served
 
@@ -39,17 +40,19 @@ class Health:
         """The RPCs by path."""
         return {f"{_PATH}/Check": Served(unary=self._check), f"{_PATH}/Watch": Served(stream=self._watch)}
 
-    async def _check(self, raw: bytes, principal: Principal | None, deadline_s: float | None) -> bytes:
-        del principal, deadline_s
+    async def _check(
+        self, raw: bytes, principal: Principal | None, deadline_s: float | None, trace: TraceContext | None
+    ) -> bytes:
+        del principal, deadline_s, trace
         service = _service(raw)
         if service not in self._services:
             raise StatusError(Status.NOT_FOUND, "there is no such service here")
         return self._answer(service)
 
     async def _watch(
-        self, raw: bytes, principal: Principal | None, deadline_s: float | None
+        self, raw: bytes, principal: Principal | None, deadline_s: float | None, trace: TraceContext | None
     ) -> AsyncGenerator[bytes, None]:
-        del principal, deadline_s
+        del principal, deadline_s, trace
         service = _service(raw)
         while True:
             changed = self._changed

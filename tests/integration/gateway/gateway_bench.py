@@ -21,7 +21,8 @@ from interlock.provider import (
     tool,
 )
 from interlock_gateway.app import running
-from interlock_gateway.config import Config, MetricsConfig, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.config import Config, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
+from interlock_gateway.config_telemetry import MetricsConfig
 from interlock_gateway.serving import Gateway
 
 

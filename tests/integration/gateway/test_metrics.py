@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from gateway_bench import Bench, Ledger, MovableClock, bench, config_in
 from interlock_gateway.app import running
-from interlock_gateway.config import MetricsConfig, PendingConfig
+from interlock_gateway.config import PendingConfig
+from interlock_gateway.config_telemetry import MetricsConfig
 from raw_provider import RawProvider, operating, reading, served, spec_of
 from scraping import samples_in, scraped, value
 from waiting import eventually

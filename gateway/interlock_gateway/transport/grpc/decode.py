@@ -10,6 +10,7 @@ from interlock_gateway.core.call import CallRequest, CheckpointMode
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.rollback import RollbackRequest
 from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD, Session
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import BatchRequest
 from interlock_gateway.pipeline.held import MARGIN_S
@@ -23,7 +24,7 @@ MAX_TOOLS = 1000
 MAX_ROOTS = 64
 
 
-def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallRequest:
+def call_request(call: call_pb2.ToolCall, deadline_s: float | None, trace: TraceContext | None = None) -> CallRequest:
     """One call. Raises `RequestError` naming the field that is too long or malformed."""
     _check_text(call.intent, "call.intent")
     _check_text(call.workdir, "call.workdir")
@@ -40,15 +41,18 @@ def call_request(call: call_pb2.ToolCall, deadline_s: float | None) -> CallReque
         deliverable=_deliverable(call.deliverable) if call.HasField("deliverable") else None,
         checkpoint_mode=_mode(call.checkpoint_mode),
         deadline_s=deadline_s,
+        trace=trace,
     )
 
 
-def batch_request(request: gateway_service_pb2.CallBatchRequest, deadline_s: float | None) -> BatchRequest:
+def batch_request(
+    request: gateway_service_pb2.CallBatchRequest, deadline_s: float | None, trace: TraceContext | None = None
+) -> BatchRequest:
     """Several calls of one session; a call that is malformed by itself is an error in its place."""
     calls: list[CallRequest | RequestError] = []
     for index, call in enumerate(request.calls):
         try:
-            decoded = call_request(call, None)
+            decoded = call_request(call, None, trace)
         except RequestError as error:
             calls.append(RequestError(error.fault, error.message, field=error.field.replace("call", f"calls[{index}]")))
         else:
@@ -123,7 +127,9 @@ def resolve_input(request: gateway_service_pb2.ResolveRequest) -> JsonObject:
     return arguments
 
 
-def rollback_request(request: gateway_service_pb2.RollbackRequest) -> RollbackRequest:
+def rollback_request(
+    request: gateway_service_pb2.RollbackRequest, trace: TraceContext | None = None
+) -> RollbackRequest:
     """What to roll back. Raises `RequestError` without exactly one target."""
     _check_text(request.reason, "reason")
     target = request.WhichOneof("target")
@@ -138,6 +144,7 @@ def rollback_request(request: gateway_service_pb2.RollbackRequest) -> RollbackRe
         skip_irreversible=request.skip_irreversible,
         reason=request.reason,
         checkpoint_mode=_mode(request.checkpoint_mode),
+        trace=trace,
     )
 
 

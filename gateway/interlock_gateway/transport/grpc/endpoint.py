@@ -13,6 +13,7 @@ from typing import Any, cast
 from google.protobuf.message import DecodeError, Message
 
 from interlock_gateway.core.session import Principal
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.access import check_access
 from interlock_gateway.identity.authenticate import Authenticator, Metadata
@@ -22,10 +23,11 @@ from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request, and how many seconds they wait for the answer; `None` when they set no deadline."""
+    """Who sent a request, how many seconds they wait for the answer (`None`: no deadline), and what it is a part of."""
 
     principal: Principal
     deadline_s: float | None
+    trace: TraceContext | None = None
 
 
 UnaryHandler = Callable[[Caller, Any], Awaitable[Message]]
@@ -95,8 +97,8 @@ class OneRpc:
 
 
 Admission = Callable[[Metadata, Peer], Principal]
-UnaryBytes = Callable[[bytes, Principal | None, float | None], Awaitable[bytes]]
-StreamBytes = Callable[[bytes, Principal | None, float | None], AsyncGenerator[bytes, None]]
+UnaryBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], Awaitable[bytes]]
+StreamBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], AsyncGenerator[bytes, None]]
 DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
 
 
@@ -104,9 +106,10 @@ DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
 class Served:
     """One RPC as a transport serves it: exactly one of the first three.
 
-    Given are the request's bytes, who `admit` says is calling, and in how many seconds the caller stops waiting; a
-    dialogue gets its requests one after another. `admit` looks at the metadata and the other end as soon as a
-    transport has them; without it anybody may call. They all raise `RequestError` or `StatusError`, nothing else.
+    Given are the request's bytes, who `admit` says is calling, in how many seconds the caller stops waiting, and the
+    trace that the request is a part of; a dialogue gets its requests one after another. `admit` looks at the metadata
+    and the other end as soon as a transport has them; without it anybody may call. They all raise `RequestError` or
+    `StatusError`, nothing else.
     """
 
     unary: UnaryBytes | None = None
@@ -158,10 +161,12 @@ class _Guard:
     def unary(self, handler: UnaryHandler) -> UnaryBytes:
         """Stand around a unary handler."""
 
-        async def guarded(raw: bytes, principal: Principal | None, deadline_s: float | None) -> bytes:
+        async def guarded(
+            raw: bytes, principal: Principal | None, deadline_s: float | None, trace: TraceContext | None
+        ) -> bytes:
             with self._one:
                 try:
-                    answer = await handler(_caller(principal, deadline_s), self._decoded(raw))
+                    answer = await handler(_caller(principal, deadline_s, trace), self._decoded(raw))
                     return answer.SerializeToString()
                 except RequestError:
                     raise
@@ -174,11 +179,11 @@ class _Guard:
         """Stand around a server-streaming handler."""
 
         async def guarded(
-            raw: bytes, principal: Principal | None, deadline_s: float | None
+            raw: bytes, principal: Principal | None, deadline_s: float | None, trace: TraceContext | None
         ) -> AsyncGenerator[bytes, None]:
             with self._one:
                 try:
-                    answers = handler(_caller(principal, deadline_s), self._decoded(raw))
+                    answers = handler(_caller(principal, deadline_s, trace), self._decoded(raw))
                     async with aclosing(cast("AsyncGenerator[Message, None]", answers)):
                         async for message in answers:
                             yield message.SerializeToString()
@@ -199,10 +204,10 @@ class _Guard:
             raise RequestError(RequestFault.INVALID_FIELD, f"what was sent is not a {name}") from None
 
 
-def _caller(principal: Principal | None, deadline_s: float | None) -> Caller:
+def _caller(principal: Principal | None, deadline_s: float | None, trace: TraceContext | None) -> Caller:
     if principal is None:
         raise RequestError(RequestFault.UNAUTHENTICATED, "nobody was admitted")
-    return Caller(principal, deadline_s)
+    return Caller(principal, deadline_s, trace)
 
 
 def too_large(size: int, most: int) -> RequestError:

@@ -20,6 +20,7 @@ from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
+from interlock_gateway.pipeline.resumptions import Caller as Asker
 from interlock_gateway.sessions.live import LiveSession
 from interlock_gateway.transport.grpc import decode, encode
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
@@ -73,25 +74,25 @@ class GatewayRpcs:
 
     async def evaluate(self, caller: Caller, request: pb.EvaluateRequest) -> pb.EvaluateResponse:
         """The decision for a call, and nothing else."""
-        call = decode.call_request(request.call, caller.deadline_s)
+        call = decode.call_request(request.call, caller.deadline_s, caller.trace)
         decision, run = await self._pipeline.evaluate(caller.principal, call)
         kind = run.tool.classification if run.tool is not None else None
         return pb.EvaluateResponse(decision=encode.decision(decision, kind))
 
     async def call_tool(self, caller: Caller, request: pb.CallToolRequest) -> pb.CallToolResponse:
         """One call through the whole pipeline."""
-        call = decode.call_request(request.call, caller.deadline_s)
+        call = decode.call_request(request.call, caller.deadline_s, caller.trace)
         return pb.CallToolResponse(result=encode.call_result(await self._pipeline.handle(caller.principal, call)))
 
     async def stream_tool(self, caller: Caller, request: pb.StreamToolRequest) -> AsyncIterator[pb.StreamToolResponse]:
         """The same, with what happens on the way."""
-        call = decode.call_request(request.call, caller.deadline_s)
+        call = decode.call_request(request.call, caller.deadline_s, caller.trace)
         async for event in _Events(self._pipeline, self._parts).of(caller.principal, call):
             yield event
 
     async def call_batch(self, caller: Caller, request: pb.CallBatchRequest) -> AsyncIterator[pb.CallBatchResponse]:
         """Several calls; what became of each as it ends."""
-        asked = decode.batch_request(request, caller.deadline_s)
+        asked = decode.batch_request(request, caller.deadline_s, caller.trace)
         async with aclosing(run_batch(self._parts, self._pipeline, caller.principal, asked)) as answers:
             async for answer in answers:
                 if isinstance(answer.outcome, CallResult):
@@ -107,7 +108,8 @@ class GatewayRpcs:
     async def wait_call(self, caller: Caller, request: pb.WaitCallRequest) -> pb.WaitCallResponse:
         """Where a call stands once it is settled, or when the time is up."""
         timeout_s = decode.shorter(request.timeout if request.HasField("timeout") else None, caller.deadline_s)
-        known = await self._calls.wait(caller.principal, request.session_id, request.call_id, timeout_s)
+        asker = Asker(caller.principal, request.session_id, request.call_id, trace=caller.trace)
+        known = await self._calls.wait(asker, timeout_s)
         return pb.WaitCallResponse(call=encode.call_record(known))
 
     async def resolve(self, caller: Caller, request: pb.ResolveRequest) -> pb.ResolveResponse:
@@ -118,6 +120,7 @@ class GatewayRpcs:
             tool=RESOLVE_TOOL,
             input=self._resolve_input(request),
             deadline_s=caller.deadline_s,
+            trace=caller.trace,
         )
         return pb.ResolveResponse(result=encode.call_result(await self._pipeline.handle(caller.principal, call)))
 

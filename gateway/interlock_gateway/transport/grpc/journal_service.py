@@ -38,7 +38,8 @@ class JournalRpcs:
 
     async def rollback(self, caller: Caller, request: pb.RollbackRequest) -> AsyncIterator[pb.RollbackResponse]:
         """Undo operations, newest first, with a line for each."""
-        async with aclosing(self._rollback.run(caller.principal, decode.rollback_request(request))) as lines:
+        asked = decode.rollback_request(request, caller.trace)
+        async with aclosing(self._rollback.run(caller.principal, asked)) as lines:
             async for line in lines:
                 yield encode_operation.rollback_line(line)
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol, cast
 import grpc
 import grpc.aio
 
+from interlock_gateway.core.trace import TraceContext, read_trace
 from interlock_gateway.errors import ConfigError, RequestError
 from interlock_gateway.http2.status import StatusError
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
@@ -128,7 +129,7 @@ def _unary(rpc: UnaryBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> bytes:
         try:
             principal = None if admit is None else admit(_metadata(context), peer_of(context))
-            return await rpc(raw, principal, context.time_remaining())
+            return await rpc(raw, principal, context.time_remaining(), _trace(context))
         except (RequestError, StatusError) as error:
             await _abort(context, error)
 
@@ -139,7 +140,7 @@ def _stream(rpc: StreamBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         try:
             principal = None if admit is None else admit(_metadata(context), peer_of(context))
-            async for answer in rpc(raw, principal, context.time_remaining()):
+            async for answer in rpc(raw, principal, context.time_remaining(), _trace(context)):
                 yield answer
         except (RequestError, StatusError) as error:
             await _abort(context, error)
@@ -160,6 +161,12 @@ def _dialogue(rpc: DialogueBytes) -> Any:
 
 def _metadata(context: Context) -> tuple[tuple[str, str | bytes], ...]:
     return cast("tuple[tuple[str, str | bytes], ...]", context.invocation_metadata() or ())
+
+
+def _trace(context: Context) -> TraceContext | None:
+    given = [(name, value) for name, value in _metadata(context) if isinstance(value, str)]
+    parents = [value for name, value in given if name == "traceparent"]
+    return read_trace(parents, [value for name, value in given if name == "tracestate"]) if parents else None
 
 
 async def _abort(context: Context, error: RequestError | StatusError) -> NoReturn:

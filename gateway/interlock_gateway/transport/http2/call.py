@@ -6,6 +6,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from interlock_gateway.core.session import Principal
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.http2.deadlines import Deadlines
 from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, binary, escaped
@@ -56,7 +57,7 @@ class Call:
 
     __slots__ = (
         "_arriving", "_assembler", "_deadline_s", "_ended", "_held", "_inbox", "_loop",
-        "_message", "_most", "_principal", "_served", "_started", "_stream_id", "_task", "_whole", "_wire",
+        "_message", "_most", "_principal", "_served", "_started", "_stream_id", "_task", "_trace", "_whole", "_wire",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +68,7 @@ class Call:
         principal: Principal | None,
         *,
         deadline_s: float | None,
+        trace: TraceContext | None,
         max_bytes: int,
     ) -> None:
         self._wire = wire
@@ -74,6 +76,7 @@ class Call:
         self._served = served
         self._principal = principal
         self._deadline_s = deadline_s
+        self._trace = trace
         if served.dialogue is not None:
             self._most = LINE_BYTES
         else:
@@ -209,10 +212,10 @@ class Call:
         served, principal = self._served, self._principal
         if served.unary is None:
             assert served.stream is not None
-            await self._answer_many(served.stream(raw, principal, self._deadline_s))
+            await self._answer_many(served.stream(raw, principal, self._deadline_s, self._trace))
             return
         try:
-            answer = await served.unary(raw, principal, self._deadline_s)
+            answer = await served.unary(raw, principal, self._deadline_s, self._trace)
         except (RequestError, StatusError) as error:
             self.fail(error)
             return

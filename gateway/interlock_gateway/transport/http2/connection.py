@@ -19,7 +19,16 @@ from ngh2 import (
 )
 
 from interlock_gateway.errors import RequestError
-from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, Metadata, first_of, is_grpc, seconds_of
+from interlock_gateway.http2.fields import (
+    CONTENT_TYPE,
+    TRACE_PARENT,
+    Fields,
+    Metadata,
+    first_of,
+    is_grpc,
+    seconds_of,
+    trace_of,
+)
 from interlock_gateway.http2.link import Link
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.identity.peer import Peer, is_local_name
@@ -235,7 +244,9 @@ class ServerConnection(Link):
             raise StatusError(Status.RESOURCE_EXHAUSTED, words)
         if served.dialogue is not None and self._intake.dialogues >= DIALOGUES:
             raise StatusError(Status.RESOURCE_EXHAUSTED, f"{DIALOGUES} dialogues are under way already")
-        return Call(self, request.stream_id, served, principal, deadline_s=deadline_s, max_bytes=self._intake.max_bytes)
+        trace = trace_of(request.headers) if TRACE_PARENT in fields else None
+        most = self._intake.max_bytes
+        return Call(self, request.stream_id, served, principal, deadline_s=deadline_s, trace=trace, max_bytes=most)
 
     def _refuse(self, stream_id: int, error: RequestError | StatusError, http_status: bytes = b"200") -> None:
         fields = [
