@@ -315,8 +315,10 @@ def test_the_configuration_of_a_tool_names_its_dialect() -> None:
         ("MERGE INTO t USING (SELECT * FROM t) s ON t.a = s.a WHEN MATCHED THEN DELETE", "trivial"),
         ("MERGE INTO t USING (SELECT * FROM t WHERE b = 1) s ON t.a = s.a WHEN MATCHED THEN DELETE", "given"),
         (
-            "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED AND s.b = 1 THEN DELETE "
-            "WHEN NOT MATCHED BY SOURCE AND true THEN UPDATE SET b = 1",
+            (
+                "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED AND s.b = 1 THEN DELETE "
+                "WHEN NOT MATCHED BY SOURCE AND true THEN UPDATE SET b = 1"
+            ),
             "given",
         ),
     ],
