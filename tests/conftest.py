@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import pytest
 from postgres_server import NoPostgresError, PostgresServer, running_postgres
+from s3_server import S3Server, running_s3
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_SKIP_VARIABLE = "INTERLOCK_TESTS_NO_SKIP"
@@ -80,6 +81,13 @@ def postgres() -> Iterator[PostgresServer]:
             server = stack.enter_context(running_postgres())
         except NoPostgresError as error:
             pytest.skip(str(error))
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3(program: FindProgram) -> Iterator[S3Server]:
+    """Give one S3-compatible server for all tests."""
+    with running_s3(program("versitygw")) as server:
         yield server
 
 

@@ -17,11 +17,10 @@ from obstore.store import LocalStore, ObjectStore, from_url
 from interlock_gateway.artifacts.errors import ArtifactNotFoundError, ArtifactSilentError, ArtifactStoreError
 
 if TYPE_CHECKING:
-    from obstore.store import BackoffConfig, ClientConfig, RetryConfig
+    from obstore.store import BackoffConfig, RetryConfig
 
 CHUNK = 256 * 1024
 DEFAULT_TIMEOUT_S = 15.0
-_CONNECT_S = 5.0
 _RETRIES = 3
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # obstore reports a system error in words, not as an `OSError` with a number.
@@ -81,7 +80,8 @@ def open_backend(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> ObjectBacken
     """The backend for `file://`, `memory://`, `s3://`, `gs://`, `az://` and what else obstore knows.
 
     Nothing that is asked of it waits for the store longer than `timeout_s` seconds, but for `put_stream`, which lasts
-    as long as its chunks come. Credentials are found as obstore does: in the environment, in the platform's identity.
+    as long as its chunks come. How to connect, and credentials, are found as obstore does: in the environment, and in
+    the platform's identity.
     A local directory is created when missing, readable by its owner alone. Raises `ArtifactStoreError`.
     """
     if url.startswith("file://"):
@@ -89,18 +89,8 @@ def open_backend(url: str, timeout_s: float = DEFAULT_TIMEOUT_S) -> ObjectBacken
     with _store_errors("opened"):
         if url.startswith("memory:"):
             return CloudBackend(from_url(url), timeout_s)
-        return CloudBackend(
-            from_url(url, client_options=_client(timeout_s), retry_config=_retries(timeout_s)), timeout_s
-        )
-
-
-def _client(timeout_s: float) -> "ClientConfig":
-    # A whole download may take as long as it goes on; silence may not.
-    return {
-        "connect_timeout": timedelta(seconds=min(_CONNECT_S, timeout_s)),
-        "read_timeout": timedelta(seconds=timeout_s),
-        "timeout": timedelta(days=1),
-    }
+        # Options of the HTTP client would take the place of those in the environment, so none are given here.
+        return CloudBackend(from_url(url, retry_config=_retries(timeout_s)), timeout_s)
 
 
 def _retries(timeout_s: float) -> "RetryConfig":
@@ -162,7 +152,7 @@ class CloudBackend:
     async def delete(self, name: str) -> None:
         """Remove an object."""
         try:
-            async with self._asked("written"):
+            async with self._asked("deleted from"):
                 await self._store.delete_async(name)
         except ArtifactNotFoundError:
             return
@@ -260,6 +250,8 @@ def _store_errors(done: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
+        if done == "written":
+            raise ArtifactStoreError("the artifact store cannot be written: its place is not there") from error
         raise ArtifactNotFoundError(_NOT_FOUND) from error
     except (BaseError, OSError, ValueError) as error:
         raise ArtifactStoreError(_sentence(error, done)) from error

@@ -19,9 +19,17 @@ from interlock_gateway.artifacts.uri import parse_uri
 TEXT = "text/plain; charset=utf-8"
 
 
-@pytest.fixture(params=["file", "memory"])
+@pytest.fixture(params=["file", "memory", "s3"])
 def store(request: pytest.FixtureRequest, root: Path) -> ArtifactStore:
-    return ArtifactStore(open_backend(f"file://{root}" if request.param == "file" else "memory:///"), ManualClock())
+    """A store in each kind of place that can be had here; what obstore does for S3 it does for GCS and Azure."""
+    match request.param:
+        case "file":
+            url = f"file://{root}"
+        case "s3":
+            url = request.getfixturevalue("bucket")
+        case _:
+            url = "memory:///"
+    return ArtifactStore(open_backend(url), ManualClock())
 
 
 def mode(path: Path) -> int:
