@@ -32,11 +32,13 @@ MODULES: list[ModuleType] = [
     approval_store,
     store,
 ]
+# Adds up all of its table, once a minute and beside the calls.
+WHOLE = {"artifact_statements.USAGE"}
 STATEMENTS = {
     f"{module.__name__.rsplit('.', maxsplit=1)[-1]}.{name}": statement
     for module in MODULES
     for name, statement in vars(module).items()
-    if isinstance(statement, Statement)
+    if isinstance(statement, Statement) and f"{module.__name__.rsplit('.', maxsplit=1)[-1]}.{name}" not in WHOLE
 }
 
 

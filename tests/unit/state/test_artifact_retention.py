@@ -1,0 +1,427 @@
+"""Artifacts go when they are too old or too many, and never while something refers to them (ART-4)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from artifact_keepers import DAY, MEBIBYTE, Keeping
+from interlock_gateway.artifacts.errors import (
+    ArtifactLimitError,
+    ArtifactNotFoundError,
+    ArtifactRemovedError,
+    ArtifactStoreError,
+)
+from interlock_gateway.artifacts.index import RemovalReason
+from interlock_gateway.artifacts.sweeping import REMEMBERED_S, SETTLED_S, Swept
+from interlock_gateway.core.pending import PendingState
+from interlock_gateway.state.store import SqlStateStore
+from state_records import a_checkpoint, a_waiting_call, an_action
+
+
+@pytest.fixture
+async def state(migrated: str) -> AsyncIterator[SqlStateStore]:
+    async with await SqlStateStore.open(migrated, replica_id="r1") as opened:
+        yield opened
+
+
+@pytest.fixture
+def keeping(state: SqlStateStore, tmp_path: Path) -> Keeping:
+    return Keeping(state, tmp_path / "artifacts")
+
+
+@pytest.mark.req("ART-4")
+async def test_an_artifact_goes_once_it_is_too_old_and_its_session_closed(keeping: Keeping) -> None:
+    await keeping.opened("a", "b")
+    old, held = await keeping.put("a", "old"), await keeping.put("b", "held")
+    await keeping.closed("a")
+    keeping.clock.time += 6 * DAY
+    young = await keeping.put("b", "young")
+    await keeping.closed("b")
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 0
+
+    keeping.clock.time += 1 * DAY
+    swept = await keeping.swept()
+
+    assert swept.counts == {RemovalReason.AGE: 2, RemovalReason.SIZE: 0, RemovalReason.FAILED: 0}
+    assert swept.sizes[RemovalReason.AGE] == len("old" + "held")
+    for gone in (old, held):
+        with pytest.raises(ArtifactRemovedError, match=r"has expired: it was removed on 2025-06-\d\d \d\d:\d\d UTC"):
+            await keeping.store.read_bytes(gone.uri)
+    assert await keeping.store.read_bytes(young.uri) == b"young"
+    assert await keeping.usage() == (1, len("young"))
+    assert keeping.files() == [young.sha256, f"{young.sha256}.json"]
+
+
+@pytest.mark.req("ART-4")
+async def test_what_an_open_session_refers_to_stays_however_old_and_large(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, total_bytes=MEBIBYTE, clock=keeping.clock)
+    await keeping.opened("a")
+    kept = await keeping.put("a", bytes(MEBIBYTE - 1))
+    keeping.clock.time += 365 * DAY
+    assert sum((await keeping.swept()).counts.values()) == 0
+    assert (await keeping.store.stat(kept.uri)) == kept
+
+
+@pytest.mark.req("ART-4")
+@pytest.mark.parametrize("pending", [PendingState.PENDING, PendingState.APPLYING, PendingState.OUTCOME_UNKNOWN])
+async def test_what_a_pending_action_refers_to_stays_even_in_a_closed_session(
+    keeping: Keeping, pending: PendingState
+) -> None:
+    await keeping.opened("a", "other")
+    kept, free = await keeping.put("a", "kept"), await keeping.put("other", "free")
+    await keeping.state.pending.push_pending(an_action("p", "a", expires_at=keeping.clock.time + 900 * DAY))
+    if pending is not PendingState.PENDING:
+        await keeping.state.pending.claim_pending("p", "me", keeping.clock.time)
+    if pending is PendingState.OUTCOME_UNKNOWN:
+        await keeping.state.pending.finish_pending("p", "me", PendingState.OUTCOME_UNKNOWN, keeping.clock.time, "")
+    await keeping.closed("a", "other")
+    keeping.clock.time += 8 * DAY
+
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 1
+    assert await keeping.store.read_bytes(kept.uri) == b"kept"
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.stat(free.uri)
+
+
+@pytest.mark.req("ART-4")
+async def test_what_an_open_checkpoint_refers_to_stays_even_in_a_closed_session(keeping: Keeping) -> None:
+    await keeping.opened("a")
+    kept = await keeping.put("a", "kept")
+    checkpoint = a_checkpoint("k", "c", "a", expires_at=keeping.clock.time + 900 * DAY)
+    await keeping.state.checkpoints.open_checkpoint(checkpoint, a_waiting_call("c", "a"))
+    await keeping.closed("a")
+    keeping.clock.time += 8 * DAY
+    assert sum((await keeping.swept()).counts.values()) == 0
+
+    await keeping.state.checkpoints.withdraw_checkpoint("k", keeping.clock.time, "done")
+
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 1
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.stat(kept.uri)
+
+
+@pytest.mark.req("ART-4")
+async def test_the_oldest_go_first_when_there_is_too_much_and_only_as_many_as_it_takes(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, total_bytes=MEBIBYTE, max_age_s=None, clock=keeping.clock)
+    await keeping.opened("a", "b")
+    artifacts = []
+    for number in range(9):
+        keeping.clock.time += 60
+        artifacts.append(await keeping.put("ab"[number % 2], bytes([number]) * (MEBIBYTE // 10)))
+    await keeping.closed("a", "b")
+    keeping.clock.time += SETTLED_S
+    assert sum((await keeping.swept()).counts.values()) == 0, "nine tenths are not too much"
+
+    await keeping.opened("c")
+    await keeping.put("c", bytes(MEBIBYTE // 20))
+    swept = await keeping.swept()
+
+    assert swept.counts[RemovalReason.SIZE] == 1
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.stat(artifacts[0].uri)
+    assert [await keeping.store.stat(one.uri) for one in artifacts[1:]] == artifacts[1:]
+
+
+@pytest.mark.req("ART-4")
+async def test_nothing_goes_while_it_may_still_be_on_its_way_into_the_store(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, total_bytes=1000, max_age_s=1.0, every_s=1.0, clock=keeping.clock)
+    await keeping.opened("a")
+    await keeping.put("a", bytes(1000))
+    await keeping.closed("a")
+    keeping.clock.time += SETTLED_S - 10
+    assert sum((await keeping.swept()).counts.values()) == 0
+    keeping.clock.time += 10
+    assert sum((await keeping.swept()).counts.values()) == 1
+
+
+@pytest.mark.req("ART-4")
+async def test_a_session_cannot_fill_the_store(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, session_bytes=100)
+    await keeping.opened("a", "b")
+    await keeping.put("a", bytes(60))
+    with pytest.raises(ArtifactLimitError, match="this session has all the artifacts that it may, 100 bytes"):
+        await keeping.put("a", bytes(41))
+    await keeping.put("a", bytes(60))
+    await keeping.put("a", bytes(40))
+    await keeping.put("b", bytes(100))
+    with pytest.raises(ArtifactLimitError):
+        await keeping.put("b", b"x")
+    assert await keeping.usage() == (3, 200)
+
+
+@pytest.mark.req("ART-4")
+async def test_of_many_at_once_a_session_keeps_no_more_than_it_may(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, session_bytes=50)
+    await keeping.opened("a")
+    results = await asyncio.gather(*(keeping.put("a", bytes([n]) * 10) for n in range(20)), return_exceptions=True)
+    assert sum(isinstance(one, ArtifactLimitError) for one in results) == 15
+    assert await keeping.usage() == (5, 50)
+
+
+@pytest.mark.req("ART-4")
+async def test_a_full_store_keeps_nothing_more_until_there_is_room(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, total_bytes=1000, clock=keeping.clock)
+    await keeping.opened("a", "b")
+    await keeping.put("a", bytes(950))
+    with pytest.raises(ArtifactLimitError, match="holds all that it may, 1000 bytes"):
+        await keeping.put("b", bytes(51))
+    await keeping.closed("a")
+    keeping.clock.time += SETTLED_S
+    await keeping.swept()
+    assert (await keeping.put("b", bytes(51))).total_bytes == 51
+
+
+@pytest.mark.req("ART-4", "ART-1")
+async def test_the_same_content_again_is_counted_once_and_young_again(keeping: Keeping) -> None:
+    await keeping.opened("a", "b")
+    first, second = await keeping.put("a", "same"), await keeping.put("a", "same")
+    await keeping.put("b", "same")
+    assert first == second
+    assert await keeping.usage() == (2, 8)
+    keeping.clock.time += 6 * DAY
+    await keeping.put("a", "same")
+    await keeping.closed("a", "b")
+    keeping.clock.time += 2 * DAY
+
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 1
+    assert await keeping.store.read_bytes(first.uri) == b"same"
+
+
+@pytest.mark.req("ART-4")
+async def test_what_was_removed_can_be_stored_again(keeping: Keeping) -> None:
+    await keeping.opened("a")
+    artifact = await keeping.put("a", "again")
+    await keeping.closed("a")
+    keeping.clock.time += 8 * DAY
+    await keeping.swept()
+    # A call that was under way when its session was closed, or an undo in a closed session.
+    assert await keeping.put("a", "again") == artifact
+    assert await keeping.store.read_bytes(artifact.uri) == b"again"
+    assert await keeping.usage() == (1, 5)
+    keeping.clock.time += 8 * DAY
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 1
+
+
+@pytest.mark.req("ART-4")
+async def test_that_an_artifact_expired_is_known_for_a_month(keeping: Keeping) -> None:
+    await keeping.opened("a")
+    artifact = await keeping.put("a", "old")
+    await keeping.closed("a")
+    keeping.clock.time += 8 * DAY
+    await keeping.swept()
+    keeping.clock.time += REMEMBERED_S
+    await keeping.swept()
+    with pytest.raises(ArtifactNotFoundError) as failed:
+        await keeping.store.stat(artifact.uri)
+    assert not isinstance(failed.value, ArtifactRemovedError)
+
+
+@pytest.mark.req("ART-4")
+async def test_a_store_that_failed_in_the_middle_leaves_nothing_and_counts_nothing(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keeping.opened("a")
+
+    async def full(name: str, data: bytes) -> None:
+        if name.endswith(".json"):
+            raise ArtifactStoreError("the artifact store is full")
+        await put(name, data)
+
+    put = keeping.backend.put
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping.backend, "put", full)
+        with pytest.raises(ArtifactStoreError, match="full"):
+            await keeping.put("a", "half")
+    assert (await keeping.usage())[1] == 0
+    assert len(keeping.files()) == 1
+
+    swept = await keeping.swept()
+
+    assert swept.counts[RemovalReason.FAILED] == 1
+    assert keeping.files() == []
+    assert await keeping.usage() == (0, 0)
+    assert (await keeping.put("a", "half")).total_bytes == 4
+
+
+@pytest.mark.req("ART-4")
+async def test_one_of_several_gateways_sweeps_and_not_more_often_than_is_due(keeping: Keeping) -> None:
+    other = Keeping(keeping.state, keeping.root, clock=keeping.clock)
+    turns = await asyncio.gather(keeping.sweeper.sweep(), other.sweeper.sweep())
+    assert sum(one is not None for one in turns) == 1
+    assert await other.sweeper.sweep() is None
+    keeping.clock.time += keeping.every_s
+    assert await other.sweeper.sweep() is not None
+    await keeping.keeper.count()
+    assert keeping.keeper.upkeep.last_swept_at == keeping.clock.time
+
+
+@pytest.mark.req("ART-4")
+async def test_two_sweeps_at_once_remove_and_count_everything_once(keeping: Keeping) -> None:
+    other = Keeping(keeping.state, keeping.root, clock=keeping.clock)
+    await keeping.opened("a")
+    for number in range(120):
+        await keeping.put("a", f"number {number}")
+    await keeping.closed("a")
+    keeping.clock.time += 8 * DAY
+
+    # Each in the middle of the other, as when one was taken for dead and was not.
+    counted = Swept(), Swept()
+    await asyncio.gather(keeping.sweeper._sweep(counted[0]), other.sweeper._sweep(counted[1]))
+
+    assert sum(swept.counts[RemovalReason.AGE] for swept in counted) == 120
+    assert await keeping.usage() == (0, 0)
+    assert keeping.files() == []
+
+
+@pytest.mark.req("ART-4")
+async def test_a_sweep_that_died_in_the_middle_is_taken_to_its_end_by_another(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keeping.opened("a")
+    artifacts = [await keeping.put("a", f"number {number}") for number in range(30)]
+    await keeping.closed("a")
+    keeping.clock.time += 8 * DAY
+    deleted = 0
+
+    class Died(BaseException):
+        """As if the process had ended there."""
+
+    async def dying(name: str) -> None:
+        nonlocal deleted
+        deleted += 1
+        if deleted > 20:
+            raise Died
+        await delete(name)
+
+    delete = keeping.backend.delete
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping.backend, "delete", dying)
+        patch.setattr(keeping.state.artifacts, "removed", _never)
+        patch.setattr(keeping.state.artifacts, "end_turn", _never)
+        with pytest.raises(Died):
+            await keeping.sweeper.sweep()
+    assert await keeping.usage() == (30, sum(one.total_bytes for one in artifacts))
+
+    other = Keeping(keeping.state, keeping.root, clock=keeping.clock)
+    keeping.clock.time += 1000
+    swept = await other.swept()
+
+    assert swept.counts[RemovalReason.AGE] == 30
+    assert await keeping.usage() == (0, 0)
+    assert keeping.files() == []
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.stat(artifacts[7].uri)
+
+
+async def _never(*_arguments: object, **_more: object) -> tuple[()]:
+    return ()
+
+
+@pytest.mark.req("ART-4")
+async def test_storing_what_is_being_removed_is_refused_and_works_once_the_claim_has_run_out(keeping: Keeping) -> None:
+    await keeping.opened("a")
+    artifact = await keeping.put("a", "same")
+    await keeping.closed("a")
+    now = keeping.clock.time
+    page = await keeping.state.artifacts.claim(
+        "sweeper", RemovalReason.AGE, before=now, enough=1 << 62, after=None, until=now + 60
+    )
+    assert [one.size for one in page.doomed] == [4]
+    with pytest.raises(ArtifactStoreError, match="being removed at this moment"):
+        await keeping.put("a", "same")
+
+    keeping.clock.time += 61
+    assert await keeping.put("a", "same") == artifact
+
+    names = [one.name for one in page.doomed]
+    assert await keeping.state.artifacts.removed("sweeper", names, keeping.clock.time) == ()
+    assert await keeping.usage() == (1, 4)
+    assert await keeping.store.read_bytes(artifact.uri) == b"same"
+
+
+@pytest.mark.req("ART-4")
+async def test_what_was_stored_again_after_it_was_looked_at_is_not_claimed(keeping: Keeping) -> None:
+    await keeping.opened("a")
+    await keeping.put("a", "same")
+    await keeping.closed("a")
+    keeping.clock.time += 8 * DAY
+    sweeping, putting = keeping.swept(), keeping.put("a", "same")
+    swept, artifact = await asyncio.gather(sweeping, putting, return_exceptions=True)
+    assert not isinstance(swept, BaseException)
+    if isinstance(artifact, BaseException):
+        assert isinstance(artifact, ArtifactStoreError)
+        assert await keeping.usage() == (0, 0)
+    else:
+        assert await keeping.store.read_bytes(artifact.uri) == b"same"
+        assert await keeping.usage() == (1, 4)
+
+
+@pytest.mark.req("ART-4")
+async def test_a_store_that_cannot_delete_fails_the_sweep_and_the_next_one_goes_on(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keeping.opened("a")
+    await keeping.put("a", "old")
+    await keeping.closed("a")
+    keeping.clock.time += 8 * DAY
+
+    async def refused(_name: str) -> None:
+        raise ArtifactStoreError("the artifact store cannot be deleted from: permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping.backend, "delete", refused)
+        swept = await keeping.swept()
+    assert "permission denied" in swept.failure
+    upkeep = keeping.keeper.upkeep
+    assert (upkeep.failures, upkeep.sweeps, upkeep.last_swept_at) == (1, 0, None)
+
+    swept = await keeping.swept()
+    assert swept.counts[RemovalReason.AGE] == 1
+    assert (upkeep.failures, upkeep.sweeps, upkeep.last_swept_at) == (1, 1, keeping.clock.time)
+
+
+@pytest.mark.req("ART-4")
+async def test_artifacts_of_an_earlier_version_are_entered_and_those_of_others_left_alone(keeping: Keeping) -> None:
+    await keeping.opened("a")
+    unentered = Keeping(keeping.state, keeping.root).store
+    unentered._admission = None
+    mine = await unentered.put("a", b"mine", "text/plain")
+    foreign = await unentered.put("another-gateways", b"foreign", "text/plain")
+    keeping.root.joinpath("v1", "x").mkdir(parents=True)
+    keeping.root.joinpath("v1", "x", "damaged.json").write_text("{")
+
+    swept = await keeping.swept()
+
+    assert swept.adopted == 1
+    assert await keeping.usage() == (1, 4)
+    await keeping.closed("a")
+    keeping.clock.time = 4_000_000_000.0
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 1
+    assert await keeping.store.read_bytes(foreign.uri) == b"foreign"
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.stat(mine.uri)
+
+
+@pytest.mark.req("ART-4")
+async def test_artifacts_that_were_missed_when_their_session_was_closed_are_found_within_a_day(
+    keeping: Keeping,
+) -> None:
+    await keeping.opened("a")
+    await keeping.put("a", "missed")
+    await keeping.closed("a")
+    with keeping.state._database.engine.connect() as connection:
+        connection.exec_driver_sql("UPDATE artifacts SET released = 0")
+    keeping.clock.time += 8 * DAY
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 1
+
+
+@pytest.mark.req("ART-4")
+async def test_sessions_closed_while_they_store_leave_nothing_that_never_goes(keeping: Keeping) -> None:
+    names = [f"s{number}" for number in range(30)]
+    await keeping.opened(*names)
+    await asyncio.gather(*(keeping.put(name, "first") for name in names[:15]))
+    await asyncio.gather(*(keeping.put(name, "second") for name in names), *(keeping.closed(name) for name in names))
+    keeping.clock.time += 8 * DAY
+    await keeping.swept()
+    assert await keeping.usage() == (0, 0)
