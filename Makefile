@@ -40,7 +40,7 @@ tools: ## Put OPA, promtool and ripgrep into .tools/bin where they are missing a
 	@tools/install_tools
 
 .PHONY: check
-check: check-style check-types check-protos check-policies check-locks ## Check style, types, protos, policies and lock files, changing nothing.
+check: check-style check-types check-protos check-policies check-chart check-locks ## Check style, types, protos, policies, chart and lock files, changing nothing.
 
 .PHONY: check-style
 check-style: setup
@@ -61,6 +61,10 @@ check-protos: setup
 .PHONY: check-policies
 check-policies: setup
 	@tools/check_policies
+
+.PHONY: check-chart
+check-chart: setup
+	@tools/check_chart
 
 .PHONY: check-locks
 check-locks: setup
@@ -103,6 +107,10 @@ requirements: setup ## Print which requirement is claimed by which tests, and wh
 .PHONY: protos
 protos: setup ## Write the Python stubs again after a proto has changed.
 	@$(python) proto/generate.py
+
+.PHONY: chart
+chart: setup ## Write the chart's README and the schema of its values anew, after values or the gateway's settings have changed.
+	@$(python) tools/chart/write_documents.py
 
 .PHONY: lock
 lock: setup ## Write the lock files again after a dependency has changed; ARGS=--upgrade takes the newest versions.

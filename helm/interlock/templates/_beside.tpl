@@ -35,7 +35,7 @@ startupProbe:
   periodSeconds: 1
   failureThreshold: 60
 readinessProbe:
-  httpGet: {path: /health, port: 8282}
+  httpGet: {path: "/health?plugins", port: 8282}
 livenessProbe:
   httpGet: {path: /health, port: 8282}
   periodSeconds: 10
@@ -87,6 +87,7 @@ ports:
   - {name: grpc, containerPort: 7090, protocol: TCP}
 readinessProbe:
   grpc: {port: 7090}
+  periodSeconds: 5
 livenessProbe:
   grpc: {port: 7090}
   periodSeconds: 10

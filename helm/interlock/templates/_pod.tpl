@@ -106,6 +106,10 @@ imagePullSecrets:
 {{/* A container of the user's, restricted as far as it does not say otherwise. */}}
 {{- define "interlock.agentContainer" -}}
 {{- $container := deepCopy . -}}
-{{- $_ := set $container "securityContext" (merge ($container.securityContext | default dict) (include "interlock.restricted" . | fromYaml)) -}}
+{{- $security := include "interlock.restricted" . | fromYaml -}}
+{{- range $key, $value := $container.securityContext -}}
+{{- $_ := set $security $key $value -}}
+{{- end -}}
+{{- $_ := set $container "securityContext" $security -}}
 {{ toYaml $container }}
 {{- end }}
