@@ -9,8 +9,8 @@ from interlock_gateway.injection.asking import INJECTED, LABEL, Wish, agents_of,
 from interlock_gateway.injection.clashes import clashes
 from interlock_gateway.injection.dangers import dangers, warnings
 from interlock_gateway.injection.patch import patch_for
-from interlock_gateway.injection.pod import Pod
-from interlock_gateway.injection.review import Request, Verdict, in_words
+from interlock_gateway.injection.pod import Pod, in_words
+from interlock_gateway.injection.review import Request, Verdict
 from interlock_gateway.injection.standing import missing, touched, without_ours
 from interlock_gateway.injection.template import Template
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 _Item = TypeVar("_Item")
@@ -18,6 +18,7 @@ def _there_by_name(value: Any) -> Any:
 
 # Kubernetes writes what is empty as null, or leaves it out.
 Many = Annotated[list[_Item], BeforeValidator(_there), Field(default_factory=list)]
+Name = Annotated[str, Field(min_length=1)]
 Words = Annotated[dict[str, str], BeforeValidator(_there_by_name), Field(default_factory=dict)]
 
 
@@ -28,14 +29,14 @@ class _Part(BaseModel):
 class Mount(_Part):
     """A volume, as a container mounts it."""
 
-    name: str = ""
-    mount_path: str = ""
+    name: Name
+    mount_path: Name
 
 
 class Device(_Part):
     """A volume, as a container has it as a block device."""
 
-    name: str = ""
+    name: Name
 
 
 class Reference(_Part):
@@ -53,7 +54,7 @@ class ValueSource(_Part):
 class EnvironmentVariable(_Part):
     """One variable."""
 
-    name: str = ""
+    name: Name
     value_from: ValueSource | None = None
 
 
@@ -88,7 +89,7 @@ class Security(_Part):
 class Container(_Part):
     """A container."""
 
-    name: str = ""
+    name: Name
     restart_policy: str | None = None
     volume_mounts: Many[Mount]
     volume_devices: Many[Device]
@@ -148,7 +149,7 @@ class Projected(_Part):
 class Volume(_Part):
     """A volume."""
 
-    name: str = ""
+    name: Name
     host_path: HostPath | None = None
     persistent_volume_claim: Claim | None = None
     secret: SecretVolume | None = None
@@ -214,3 +215,10 @@ class Pod(_Part):
 
     metadata: Metadata = Field(default_factory=lambda: Metadata.model_validate({}))
     spec: PodSpec
+
+
+def in_words(error: ValidationError) -> str:
+    """The first thing that is wrong, with its place, without the value that stands there."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place}: {first['msg']}"

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.errors import InterlockError
+from interlock_gateway.injection.pod import in_words
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -92,13 +93,6 @@ def read_review(body: bytes) -> Request:
         return _Review.model_validate(review).request
     except ValidationError as error:
         raise BadReviewError(f"the review cannot be read: {in_words(error)}") from None
-
-
-def in_words(error: ValidationError) -> str:
-    """The first thing that is wrong, with its place, without the value that stands there."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}"
 
 
 def answer(uid: str, verdict: Verdict) -> JsonObject:

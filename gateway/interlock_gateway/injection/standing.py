@@ -13,7 +13,8 @@ from interlock_gateway.injection.clashes import holds
 from interlock_gateway.injection.pod import Pod, PodSpec
 from interlock_gateway.injection.template import Template
 
-_OF_CONTAINERS = ("restartPolicy", "command", "args", "env", "envFrom", "volumeMounts", "securityContext")
+_THE_SAME = ("restartPolicy", "command", "args")
+_AT_LEAST = ("env", "envFrom", "volumeMounts", "securityContext")
 
 
 def touched(pod: Pod, template: Template) -> bool:
@@ -61,8 +62,13 @@ def _container(wanted: dict[str, Any], spec: dict[str, Any]) -> Iterator[str]:
     there = [one for one in spec.get("initContainers") or [] if one.get("name") == name]
     if not there:
         yield f"the container {name} is missing"
-    elif not holds(there[0], {key: wanted.get(key) for key in _OF_CONTAINERS}):
+    elif not _is_ours(there[0], wanted):
         yield f"the container {name} is not the gateway's"
+
+
+def _is_ours(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    same = all((found.get(key) or None) == (wanted.get(key) or None) for key in _THE_SAME)
+    return same and holds(found, {key: wanted[key] for key in _AT_LEAST if key in wanted})
 
 
 def _agent(container: dict[str, Any], template: Template) -> Iterator[str]:

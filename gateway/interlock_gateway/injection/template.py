@@ -5,16 +5,17 @@ from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import rfc8785
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.injection.files import read_file
-from interlock_gateway.injection.pod import Container, EnvironmentVariable, Mount, Volume
+from interlock_gateway.injection.pod import Container, EnvironmentVariable, Mount, Volume, in_words
 
+_Model = TypeVar("_Model", bound=BaseModel)
 GATEWAY_ONLY = ("/var/lib/interlock", "/etc/interlock")
 """Where the sidecar has its state, its keys and its configuration: what it mounts there no agent may mount."""
 SIDECAR_USER = 65532
@@ -43,7 +44,7 @@ class Template(BaseModel):
     @property
     def containers(self) -> list[Container]:
         """The containers, read."""
-        return [Container.model_validate(one) for one in self.init_containers]
+        return _read(Container, self.init_containers, "initContainers")
 
     @property
     def sidecars(self) -> list[Container]:
@@ -53,17 +54,17 @@ class Template(BaseModel):
     @property
     def read_volumes(self) -> list[Volume]:
         """The volumes, read."""
-        return [Volume.model_validate(one) for one in self.volumes]
+        return _read(Volume, self.volumes, "volumes")
 
     @property
     def mounts(self) -> list[Mount]:
         """The agent's mounts, read."""
-        return [Mount.model_validate(one) for one in self.agent_volume_mounts]
+        return _read(Mount, self.agent_volume_mounts, "agentVolumeMounts")
 
     @property
     def environment(self) -> list[EnvironmentVariable]:
         """The agent's variables, read."""
-        return [EnvironmentVariable.model_validate(one) for one in self.agent_env]
+        return _read(EnvironmentVariable, self.agent_env, "agentEnv")
 
     @property
     def digest(self) -> str:
@@ -76,12 +77,12 @@ class Template(BaseModel):
             yield "initContainers needs one with restartPolicy: Always, which is what makes it a sidecar"
         yield from _twice("initContainers", [one.name for one in self.containers])
         yield from _twice("volumes", [one.name for one in self.read_volumes])
-        yield from _twice("agentVolumeMounts", [one.mount_path for one in self.mounts], "mountPath")
+        yield from _twice("agentVolumeMounts", [one.mount_path for one in self.mounts])
         yield from _twice("agentEnv", [one.name for one in self.environment])
         known = {one.name for one in self.read_volumes}
         for mount in self.mounts:
             if mount.name not in known:
-                yield f"agentVolumeMounts mounts {mount.name or 'a volume without a name'}, which is none of volumes"
+                yield f"agentVolumeMounts mounts {mount.name}, which is none of volumes"
         for mount in self.mounts:
             for place in self._private_places(mount.name):
                 yield f"agentVolumeMounts mounts {mount.name}, which the sidecar has at {place}: no agent may see that"
@@ -100,9 +101,18 @@ def load_template(file: Path) -> Template:
     return read_file(file, Template)
 
 
-def _twice(where: str, names: list[str], what: str = "name") -> Iterator[str]:
+def _twice(where: str, names: list[str]) -> Iterator[str]:
     for name, count in Counter(names).items():
-        if not name:
-            yield f"{where} holds one without a {what}"
-        elif count > 1:
+        if count > 1:
             yield f"{where} holds {name} more than once"
+
+
+def _read(model: type[_Model], items: list[dict[str, Any]], where: str) -> list[_Model]:
+    """The items, read. Raises `ValueError` with a sentence for one that has another shape."""
+    found = []
+    for index, item in enumerate(items):
+        try:
+            found.append(model.model_validate(item))
+        except ValidationError as error:
+            raise ValueError(f"{where}[{index}].{in_words(error)}") from None
+    return found
