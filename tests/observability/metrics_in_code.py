@@ -46,7 +46,7 @@ class Metric:
 
 
 def metrics_in_code() -> tuple[Metric, ...]:
-    """All of them, by name. Raises `ValueError` for one whose name, text or labels cannot be read off the code."""
+    """All of them, by name. Raises an error for one whose name, text or labels cannot be read off the code."""
     found = {metric.name: metric for path in sorted(GATEWAY.rglob("*.py")) for metric in _metrics_of(path)}
     return tuple(found[name] for name in sorted(found))
 
@@ -73,7 +73,7 @@ def _labels(call: ast.Call, words: dict[str, object]) -> Iterator[str]:
     given = [word.value for word in call.keywords if word.arg in {"labels", "labelnames"}]
     if _called(call) in _PLACES:
         given += call.args[_PLACES[_called(call)] :]
-    elif len(call.args) > 2:  # noqa: PLR2004 - name, text, labels
+    elif len(call.args) > 2:
         given.append(call.args[2])
     for one in given:
         value = _value(one, words)
@@ -82,7 +82,7 @@ def _labels(call: ast.Call, words: dict[str, object]) -> Iterator[str]:
         elif isinstance(value, tuple | list):
             yield from value
         else:
-            raise ValueError(f"the labels of {ast.unparse(call.args[0])} cannot be read off the code")
+            raise TypeError(f"the labels of {ast.unparse(call.args[0])} cannot be read off the code")
 
 
 def _called(call: ast.Call) -> str:

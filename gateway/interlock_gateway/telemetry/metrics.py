@@ -17,6 +17,7 @@ from interlock_gateway.telemetry.labels import BoundedLabel
 from interlock_gateway.telemetry.watched import Read, Watched
 
 MAX_SECRET_KINDS = 200
+_ENDINGS = ("approved", "edited", "denied", "responded", "expired", "withdrawn")
 _PATIENCE_S = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0)
 
 
@@ -80,6 +81,8 @@ class Metrics:
             buckets=_PATIENCE_S,
             registry=self.registry,
         )
+        for outcome in _ENDINGS:
+            self._checkpoint_wait.labels(outcome)
 
     def _make_policy(self) -> None:
         registry = self.registry
