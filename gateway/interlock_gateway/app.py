@@ -41,7 +41,8 @@ from interlock_gateway.operate.policy_start import FirstPolicies, first_policies
 from interlock_gateway.operate.policy_watch import PolicyWatch
 from interlock_gateway.operate.shadow_keeper import ShadowKeeper
 from interlock_gateway.pipeline.core import CallPipeline
-from interlock_gateway.pipeline.parts import Parts, PipelineSettings
+from interlock_gateway.pipeline.no_tracer import NoTracer
+from interlock_gateway.pipeline.parts import Parts, PipelineSettings, Tracer
 from interlock_gateway.pipeline.ports import StateError, Waiters
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
@@ -66,6 +67,7 @@ from interlock_gateway.state_directory import state_directory
 from interlock_gateway.telemetry.artifact_metrics import watch_artifacts
 from interlock_gateway.telemetry.exposition import exposed
 from interlock_gateway.telemetry.loop_lag import LoopLag
+from interlock_gateway.telemetry.logs import log_uncaught_of
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.telemetry.surroundings import watch_exemptions, watch_policy, watch_webhooks
 from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
@@ -94,6 +96,7 @@ async def serve(config: Config, ready: Callable[[Endpoints], None]) -> None:
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    log_uncaught_of(loop)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     async with running(config) as gateway:
@@ -209,6 +212,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         observer=metrics,
         approvers=approvals.desk,
         tasks=TaskKeeper(),
+        tracer=await stack.enter_async_context(_traced(config, clock, metrics, replica, directory)),
         interceptors=plugged.interceptors,
         hooks=plugged.hooks,
         shadow=shadow,
@@ -232,6 +236,23 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         discovery=discovery,
         references=references,
     )
+
+
+@asynccontextmanager
+async def _traced(
+    config: Config, clock: Clock, metrics: Metrics, replica: str, directory: Directory
+) -> AsyncIterator[Tracer]:
+    if not config.tracing.endpoint:
+        yield NoTracer()
+        return
+    # OpenTelemetry's libraries take 28 MiB: only who traces pays for them.
+    from interlock_gateway.telemetry.tracing import traced  # noqa: PLC0415 -- as said above
+
+    tracer, queue = traced(config.tracing, clock, metrics, replica, directory.address_of)
+    try:
+        yield tracer
+    finally:
+        await asyncio.to_thread(queue.close)
 
 
 async def _policy(

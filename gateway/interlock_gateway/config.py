@@ -12,6 +12,7 @@ from interlock_gateway.config_identity import IdentityConfig, TokenConfig
 from interlock_gateway.config_opa import OpaConfig
 from interlock_gateway.config_section import Bytes, Seconds, Section
 from interlock_gateway.config_server import Front, ServerConfig
+from interlock_gateway.config_telemetry import LogsConfig, MetricsConfig, TracingConfig
 from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
 
@@ -165,13 +166,6 @@ class AuditConfig(Section):
     """A segment that has grown past this is closed and a new one begun."""
 
 
-class MetricsConfig(Section):
-    """Prometheus metrics."""
-
-    listen: str = "127.0.0.1:9464"
-    """`HOST:PORT` of `/metrics`; empty switches it off, port 0 picks a free one."""
-
-
 class ToolOverride(Section):
     """What the operator says about the tools whose names match a pattern; every field given wins (TOOL-3)."""
 
@@ -294,6 +288,8 @@ class Config(Section):
     audit: AuditConfig = AuditConfig()
     artifacts: ArtifactsConfig = ArtifactsConfig()
     metrics: MetricsConfig = MetricsConfig()
+    tracing: TracingConfig = TracingConfig()
+    logs: LogsConfig = LogsConfig()
     providers: tuple[ProviderConfig, ...] = ()
     """The processes that host tools."""
     tools: dict[str, ToolOverride] = Field(default_factory=dict)

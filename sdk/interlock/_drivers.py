@@ -11,6 +11,7 @@ import grpc.aio
 from interlock._connection import AsyncChannel, Connection, SyncChannel
 from interlock._flow import Answer, Ask, Emit, End, Failure, Flow, Method, Open, Rest
 from interlock._status import DETAILS_KEY
+from interlock.tracing import current_trace
 
 T = TypeVar("T")
 
@@ -216,7 +217,9 @@ def _begin(calls: dict[str, Any], channel: SyncChannel | AsyncChannel, step: Ask
     found = calls.get(step.method.path)
     if found is None:
         found = calls[step.method.path] = _callable(channel, step.method, streaming=isinstance(step, Open))
-    return found(step.request, timeout=step.timeout, metadata=connection.metadata)
+    trace = current_trace()
+    metadata = connection.metadata if trace is None else (*connection.metadata, *trace.metadata)
+    return found(step.request, timeout=step.timeout, metadata=metadata)
 
 
 def _callable(channel: SyncChannel | AsyncChannel, method: Method[Any], *, streaming: bool) -> Any:

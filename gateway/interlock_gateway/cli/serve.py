@@ -30,7 +30,7 @@ app = group("Run the gateway.", "")
 def serve(
     *,
     config: ConfigFile = None,
-    log_level: LogLevel = "INFO",
+    log_level: LogLevel = "",
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="How the line that says it is ready is written.")
     ] = OutputFormat.TABLE,
@@ -38,11 +38,11 @@ def serve(
     """Run the gateway until SIGTERM or Ctrl-C, which drain it.
 
     Prints one line when it serves: where agents and operators reach it, the policy's revision and profile. Logs go to
-    standard error, one JSON object a line.
+    standard error, one JSON object a line, from `logs.level` of the settings on unless `--log-level` says another.
     """
-    level = log_level_of(log_level)
+    wanted = log_level_of(log_level) if log_level else ""
     settings = load_config(config, os.environ)
-    log_to_stderr(level)
+    log_to_stderr(wanted or settings.logs.level)
 
     def ready(endpoints: Endpoints) -> None:
         typer.echo(ready_line(endpoints, output))

@@ -12,7 +12,7 @@ from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.dispatch import AWAITING
 from interlock_gateway.pipeline.held import MARGIN_S
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.ports import CallRecord, StateError, unavailable
 from interlock_gateway.pipeline.resumptions import Caller
 from interlock_gateway.sessions.live import LiveSession
 
@@ -55,7 +55,7 @@ class CallRecords:
         try:
             return await self._known(Caller(principal, session_id, call_id), live)
         except StateError as error:
-            raise _unavailable(error) from None
+            raise unavailable(error) from None
 
     async def wait(self, caller: Caller, timeout_s: float | None) -> KnownCall:
         """Where the call stands once it is settled, or after `timeout_s` seconds; without, as long as it takes.
@@ -74,7 +74,7 @@ class CallRecords:
                 if settled:
                     break  # by itself it goes no further
         except StateError as error:
-            raise _unavailable(error) from None
+            raise unavailable(error) from None
         return known
 
     async def _news(self, caller: Caller, live: LiveSession) -> bool:
@@ -124,7 +124,3 @@ class CallRecords:
                 ).steered(AWAITING)
         finished_at = None if record.state in _UNSETTLED else record.updated_at
         return KnownCall(record.session_id, record.call_id, record.state, tool, kind, result, received_at, finished_at)
-
-
-def _unavailable(error: StateError) -> RequestError:
-    return RequestError(RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}")

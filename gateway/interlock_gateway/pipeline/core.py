@@ -22,7 +22,7 @@ from interlock_gateway.pipeline.enforce import Path
 from interlock_gateway.pipeline.held import HeldCalls
 from interlock_gateway.pipeline.interception import interception
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.pipeline.ports import StateError, unavailable
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.redeeming import Redeeming
 from interlock_gateway.pipeline.reflection import Reflection
@@ -82,7 +82,7 @@ class CallPipeline:
             live = await self._parts.sessions.admit(principal, request.session_id)
             result = await self._once(principal, live, request, on_event)
         except StateError as error:
-            raise _unavailable(error) from None
+            raise unavailable(error) from None
         finally:
             self.in_flight -= 1
         if result.status is CallStatus.AWAITING_CHECKPOINT:
@@ -107,7 +107,7 @@ class CallPipeline:
         try:
             return await self.held.answer(caller, request, result)
         except StateError as error:
-            raise _unavailable(error) from None
+            raise unavailable(error) from None
 
     async def resume(self, run: CallRun) -> CallResult:
         """Take up a call that waited for a person, in its turn. `AWAITING_CHECKPOINT`: somebody else has it."""
@@ -144,7 +144,7 @@ class CallPipeline:
             refused = refusal(run, operation, self._parts.engine)
             result = await (self._through(run) if refused is None else self.concluded(run, refused))
         except StateError as error:
-            raise _unavailable(error) from None
+            raise unavailable(error) from None
         finally:
             self.in_flight -= 1
         if result.status is CallStatus.AWAITING_CHECKPOINT:
@@ -299,6 +299,8 @@ class CallPipeline:
     ) -> None:
         if isinstance(ending, BaseException):
             run.leave(ending)
+        else:
+            self._parts.tracer.ended(run, ending)
         if answer is None:
             return
         del run.live.running[run.call_id]
@@ -394,7 +396,3 @@ class CallPipeline:
             raise RequestError(RequestFault.OVERLOADED, "too many calls are in flight")
         if not request.tool:
             raise RequestError(RequestFault.INVALID_FIELD, "tool is empty", field="tool")
-
-
-def _unavailable(error: StateError) -> RequestError:
-    return RequestError(RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}")

@@ -29,6 +29,7 @@ from interlock_gateway.pipeline.state_records import (
     TooManyWaitingError,
     UnknownRecordError,
     Waiters,
+    unavailable,
 )
 
 __all__ = [
@@ -57,4 +58,5 @@ __all__ = [
     "TooManyWaitingError",
     "UnknownRecordError",
     "Waiters",
+    "unavailable",
 ]

@@ -6,7 +6,7 @@ from interlock_gateway.core.call import CallState, CallStatus
 from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.operation import Operation
 from interlock_gateway.core.pending import PendingAction
-from interlock_gateway.errors import InterlockError
+from interlock_gateway.errors import InterlockError, RequestError, RequestFault
 
 
 class StateError(InterlockError):
@@ -22,6 +22,11 @@ class StateError(InterlockError):
 
     A transition that the tables in `core/` do not hold raises `core.machine.UnknownTransitionError`.
     """
+
+
+def unavailable(error: StateError) -> RequestError:
+    """What a client is told when the state cannot be read or written."""
+    return RequestError(RequestFault.STATE_UNAVAILABLE, f"the gateway's state is not available: {error}")
 
 
 class StateUnavailableError(StateError):

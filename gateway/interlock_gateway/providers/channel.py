@@ -9,7 +9,8 @@ from google.protobuf.message import DecodeError
 from ngh2 import NGH2Error
 
 from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
-from interlock_gateway.http2.fields import CONTENT_TYPE, timeout_of
+from interlock_gateway.core.trace import TraceContext
+from interlock_gateway.http2.fields import CONTENT_TYPE, timeout_of, trace_fields
 from interlock_gateway.http2.messages import framed
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.providers.exchange import ClientConnection, Exchange
@@ -61,15 +62,28 @@ class Channel:
         while self.connected:
             await self._change.wait()
 
-    async def call(self, method: bytes, request: bytes, timeout_s: float, on_message: OnMessage) -> None:
-        """Send `request`, give each message of the answer to `on_message`, and return after the last.
+    async def call(
+        self,
+        method: bytes,
+        request: bytes,
+        timeout_s: float,
+        on_message: OnMessage,
+        trace: TraceContext | None = None,
+    ) -> None:
+        """Send `request` in `trace`, give each message of the answer to `on_message`, and return after the last.
 
         Raises `StatusError`, with `unsent` when the request has not left. When the caller is cancelled, so is the call.
         """
         connection = self._connection
         if connection is None or not connection.ready:
             raise StatusError(Status.UNAVAILABLE, "there is no connection", unsent=True)
-        fields = (*self._head, (b":path", method), *self._fields, (b"grpc-timeout", timeout_of(timeout_s)))
+        fields = (
+            *self._head,
+            (b":path", method),
+            *self._fields,
+            (b"grpc-timeout", timeout_of(timeout_s)),
+            *trace_fields(trace),
+        )
         exchange = Exchange(on_message, self._most)
         try:
             stream_id = connection.begin(fields, framed(request), exchange)
@@ -91,10 +105,10 @@ class Channel:
         response_deserializer: Callable[[bytes], Any],
         _registered_method: object = None,
     ) -> Callable[..., Awaitable[Any]]:
-        """A method with one answer, as generated stubs want it: `await method(request, timeout=seconds)`."""
+        """A method with one answer, as generated stubs want it: `await method(request, timeout=seconds, trace=...)`."""
         path = method.encode()
 
-        async def called(request: object, *, timeout: float) -> Any:  # noqa: ASYNC109 - the word of generated stubs
+        async def called(request: object, *, timeout: float, trace: TraceContext | None = None) -> Any:  # noqa: ASYNC109 - the word of generated stubs
             answers: list[bytes] = []
 
             def take(raw: bytes) -> None:
@@ -103,7 +117,7 @@ class Channel:
                 if len(answers) > 1:
                     raise _not_one(len(answers))
 
-            await self.call(path, request_serializer(request), timeout, take)
+            await self.call(path, request_serializer(request), timeout, take, trace)
             if not answers:
                 raise _not_one(0)
             return _parsed(answers[0], response_deserializer)
@@ -120,11 +134,17 @@ class Channel:
         """A method with many answers: each goes to `on_message` as it comes, so that none waits in a queue."""
         path = method.encode()
 
-        async def called(request: object, *, timeout: float, on_message: Callable[[Any], None]) -> None:  # noqa: ASYNC109 - as above
+        async def called(
+            request: object,
+            *,
+            timeout: float,  # noqa: ASYNC109 - as above
+            on_message: Callable[[Any], None],
+            trace: TraceContext | None = None,
+        ) -> None:
             def take(raw: bytes) -> None:
                 on_message(_parsed(raw, response_deserializer))
 
-            await self.call(path, request_serializer(request), timeout, take)
+            await self.call(path, request_serializer(request), timeout, take, trace)
 
         return called
 

@@ -73,6 +73,11 @@ class Directory:
         """A provider inside the gateway itself."""
         self._built_in[provider.name] = provider
 
+    def address_of(self, name: str) -> str:
+        """Where the provider is reached, `unix:PATH` or `HOST:PORT`; empty for one that is built in, or not there."""
+        connection = self._connections.get(name)
+        return connection.provider.address if connection is not None else ""
+
     def add(self, spec: ProviderConfig, *, configured: bool) -> Connection:
         """Begin to keep a connection to a provider. Raises `RequestError` when its name is taken."""
         if spec.name in self._connections or spec.name == GATEWAY_PROVIDER:

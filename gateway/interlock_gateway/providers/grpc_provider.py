@@ -21,6 +21,7 @@ from interlock_gateway.core.outcome import (
     ToolOutcome,
 )
 from interlock_gateway.core.tool import ToolDefinition
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.providers.channel import Channel
@@ -167,17 +168,21 @@ class GrpcProvider:
         request = _execute_request(invocation)
         try:
             if on_event is ignore_events and self._knows_result_only:
-                return self._outcome(await self._result_only(request, invocation.deadline_s))
+                return self._outcome(await self._result_only(request, invocation))
             reading = _Reading(on_event)
-            await self._stub.Execute(request, timeout=invocation.deadline_s, on_message=reading.take)
+            await self._stub.Execute(
+                request, timeout=invocation.deadline_s, on_message=reading.take, trace=invocation.trace
+            )
             return self._outcome(reading.result())
         except StatusError as error:
             raise self._mapped(error) from None
 
-    async def _result_only(self, request: service_pb2.ExecuteRequest, timeout_s: float) -> provider_pb2.ToolResult:
+    async def _result_only(
+        self, request: service_pb2.ExecuteRequest, invocation: Invocation
+    ) -> provider_pb2.ToolResult:
         """The one message of a call that nobody listens to, read as a unary call: half the cost of a stream."""
         request.result_only = True
-        answer = await self._execute_once(request, timeout=timeout_s)
+        answer = await self._execute_once(request, timeout=invocation.deadline_s, trace=invocation.trace)
         if answer.WhichOneof("event") != "result":
             raise OutcomeUnknownError(f"provider {self.name} answered with something that is no result")
         return cast("provider_pb2.ToolResult", answer.result)
@@ -186,7 +191,7 @@ class GrpcProvider:
         """Say what the call would do."""
         await self.ready(invocation.deadline_s)
         request = service_pb2.DryRunRequest(invocation=invocation_to_wire(invocation))
-        answer = await self._unary(self._stub.DryRun, request, invocation.deadline_s)
+        answer = await self._unary(self._stub.DryRun, request, invocation.deadline_s, invocation.trace)
         impact = json_value(answer.estimated_impact, "estimated_impact") if answer.estimated_impact else None
         return DryRun(
             preview=Preview(bounded_list(answer.would_affect), answer.preview, impact),
@@ -202,7 +207,7 @@ class GrpcProvider:
         """What a person should read about the call before it runs."""
         await self.ready(invocation.deadline_s)
         request = service_pb2.RenderCallRequest(invocation=invocation_to_wire(invocation))
-        answer = await self._unary(self._stub.RenderCall, request, invocation.deadline_s)
+        answer = await self._unary(self._stub.RenderCall, request, invocation.deadline_s, invocation.trace)
         return _rendering(answer.rendering)
 
     async def render_result(self, invocation: Invocation, outcome: ToolOutcome) -> Rendering:
@@ -211,7 +216,7 @@ class GrpcProvider:
         request = service_pb2.RenderResultRequest(
             invocation=invocation_to_wire(invocation), result=outcome_to_wire(outcome)
         )
-        answer = await self._unary(self._stub.RenderResult, request, invocation.deadline_s)
+        answer = await self._unary(self._stub.RenderResult, request, invocation.deadline_s, invocation.trace)
         return _rendering(answer.rendering)
 
     async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
@@ -220,26 +225,28 @@ class GrpcProvider:
         request = service_pb2.GenerateUndoRequest(
             invocation=invocation_to_wire(invocation), result=outcome_to_wire(outcome)
         )
-        answer = await self._unary(self._stub.GenerateUndo, request, invocation.deadline_s)
+        answer = await self._unary(self._stub.GenerateUndo, request, invocation.deadline_s, invocation.trace)
         return undo_from_wire(answer.undo) if answer.HasField("undo") else None
 
     async def apply_pending(self, resolution: Resolution) -> ToolOutcome:
         """Apply an action the provider pushed."""
         await self.ready(resolution.deadline_s)
         request = service_pb2.ApplyPendingRequest(resolution=resolution_to_wire(resolution))
-        answer = await self._unary(self._stub.ApplyPending, request, resolution.deadline_s)
+        answer = await self._unary(self._stub.ApplyPending, request, resolution.deadline_s, resolution.trace)
         return self._outcome(answer.result)
 
     async def reject_pending(self, resolution: Resolution) -> ToolOutcome | None:
         """Discard an action the provider pushed."""
         await self.ready(resolution.deadline_s)
         request = service_pb2.RejectPendingRequest(resolution=resolution_to_wire(resolution))
-        answer = await self._unary(self._stub.RejectPending, request, resolution.deadline_s)
+        answer = await self._unary(self._stub.RejectPending, request, resolution.deadline_s, resolution.trace)
         return outcome_from_wire(answer.result, self.name) if answer.HasField("result") else None
 
-    async def _unary(self, rpc: Callable[..., Awaitable[Any]], request: object, timeout_s: float) -> Any:
+    async def _unary(
+        self, rpc: Callable[..., Awaitable[Any]], request: object, timeout_s: float, trace: TraceContext | None = None
+    ) -> Any:
         try:
-            return await rpc(request, timeout=timeout_s)
+            return await rpc(request, timeout=timeout_s, trace=trace)
         except StatusError as error:
             raise self._mapped(error) from None
 
@@ -258,14 +265,15 @@ class GrpcProvider:
             raise OutcomeUnknownError(error.message) from None
 
     def _mapped(self, error: StatusError) -> ProviderError:
+        status = error.status.name
         if error.unsent:
-            return ProviderDownError(f"provider {self.name} cannot be reached")
+            return ProviderDownError(f"provider {self.name} cannot be reached", status=status)
         # Our own side says RESOURCE_EXHAUSTED too, of an answer that is too large; it has no details.
         if error.status in _ANSWERED or (error.status is Status.RESOURCE_EXHAUSTED and error.has_details):
-            return ProviderFailedError(f"provider {self.name} refused: {error.status.name}: {error.message}")
+            return ProviderFailedError(f"provider {self.name} refused: {status}: {error.message}", status=status)
         if error.status is Status.DEADLINE_EXCEEDED:
-            return OutcomeUnknownError(f"provider {self.name} did not answer in time")
-        return OutcomeUnknownError(f"provider {self.name} was lost while the call ran ({error.status.name})")
+            return OutcomeUnknownError(f"provider {self.name} did not answer in time", status=status)
+        return OutcomeUnknownError(f"provider {self.name} was lost while the call ran ({status})", status=status)
 
 
 def _rendering(given: provider_pb2.Rendering) -> Rendering:

@@ -147,4 +147,4 @@ class ReferenceResolver:
             self._observer.reference_ended(reference.kind, what)
             counts[what] += 1
         if counts:
-            _log.info("references resolved", extra={"session": session.session_id, "outcomes": dict(counts)})
+            _log.info("references resolved", extra={"session_id": session.session_id, "outcomes": dict(counts)})

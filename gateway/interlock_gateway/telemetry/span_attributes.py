@@ -42,7 +42,8 @@ def attributes_of(run: CallRun, result: CallResult | None, error: str) -> dict[s
     if run.decision is not None:
         _add_decision(attributes, run.decision)
     elif result is not None and result.decision is not None:
-        attributes["interlock.repeated"] = True  # the answer to an earlier call of that id
+        if run.applying is None:
+            attributes["interlock.repeated"] = True  # the answer to an earlier call of that id
         _add_decision(attributes, result.decision)
     _add_people(attributes, run)
     if run.undoes:

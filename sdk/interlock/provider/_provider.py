@@ -24,6 +24,7 @@ from interlock.provider._schema import BadArguments
 from interlock.provider._signature import Handler, attached_handler
 from interlock.provider._tool import HandlerKind, Tool
 from interlock.provider._values import StateChangedError, ToolError, ToolResult, UndoInfo
+from interlock.tracing import TraceContext
 from interlock.v1 import error_reason_pb2, provider_pb2
 from interlock.v1 import tool_provider_service_pb2 as rpc
 
@@ -48,10 +49,11 @@ class RequestFailed(Exception):  # noqa: N818 -- it is an answer of the protocol
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """How a request arrived: where its events go, and its deadline as a `time.monotonic()` value."""
+    """How a request arrived: where its events go, its deadline as a `time.monotonic()` value, and its trace."""
 
     send: Send = discard
     deadline: float | None = None
+    trace: TraceContext | None = None
 
 
 NOBODY = Caller()
@@ -308,7 +310,7 @@ class _Context:
     apply: provider_pb2.ApplyContext | None = None
 
     def __call__(self) -> ToolContext:
-        apply = self.apply
+        apply, trace = self.apply, self.caller.trace
         return ToolContext(
             tool=self.tool,
             call_id=self.invocation.call_id,
@@ -318,6 +320,8 @@ class _Context:
             deadline=self.caller.deadline,
             state_token=apply.state_token if apply is not None and apply.HasField("state_token") else None,
             pending_id=apply.pending_id if apply is not None else "",
+            traceparent=trace.traceparent if trace is not None else "",
+            tracestate=trace.tracestate if trace is not None else "",
             _send=self.caller.send,
         )
 

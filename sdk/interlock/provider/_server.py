@@ -21,6 +21,7 @@ from interlock._status import DETAILS_KEY, ErrorDetail, write_details
 from interlock.provider._context import Event
 from interlock.provider._provider import Caller, RequestFailed, ToolProvider
 from interlock.provider._tool import Tool
+from interlock.tracing import part_of, read_metadata
 from interlock.v1 import error_reason_pb2
 from interlock.v1 import tool_provider_service_pb2 as rpc
 
@@ -281,7 +282,9 @@ def _deadline(context: Context) -> float | None:
 def _unary(request: Any, method: Callable[[Any, Caller], Awaitable[Any]]) -> MethodHandler:
     async def handle(asked: Any, context: Context) -> Any:
         try:
-            return await method(asked, Caller(deadline=_deadline(context)))
+            caller = Caller(deadline=_deadline(context), trace=read_metadata(context.invocation_metadata()))
+            with part_of(caller.trace):
+                return await method(asked, caller)
         except RequestFailed as error:
             await _abort(context, error)
 
@@ -297,7 +300,9 @@ def _execute(provider: ToolProvider) -> MethodHandler:
             return
         outlet = Outlet(context.write)
         try:
-            response = await provider.execute(request, Caller(outlet.send, _deadline(context)))
+            caller = Caller(outlet.send, _deadline(context), read_metadata(context.invocation_metadata()))
+            with part_of(caller.trace):
+                response = await provider.execute(request, caller)
             await outlet.finish()
         except RequestFailed as error:
             await _abort(context, error)
@@ -313,7 +318,9 @@ def _execute(provider: ToolProvider) -> MethodHandler:
 
 async def _result_only(provider: ToolProvider, request: rpc.ExecuteRequest, context: Context) -> Event:
     try:
-        return await provider.execute(request, Caller(deadline=_deadline(context)))
+        caller = Caller(deadline=_deadline(context), trace=read_metadata(context.invocation_metadata()))
+        with part_of(caller.trace):
+            return await provider.execute(request, caller)
     except RequestFailed as error:
         await _abort(context, error)
         raise  # not reached: the abort raises
