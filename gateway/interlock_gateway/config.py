@@ -10,6 +10,7 @@ from interlock_gateway.config_artifacts import ArtifactsConfig
 from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
 from interlock_gateway.config_identity import IdentityConfig, TokenConfig
 from interlock_gateway.config_opa import OpaConfig
+from interlock_gateway.config_providers import ProviderConfig, ProviderCredentialsConfig
 from interlock_gateway.config_section import Bytes, Seconds, Section
 from interlock_gateway.config_server import Front, ServerConfig
 from interlock_gateway.config_telemetry import LogsConfig, MetricsConfig, TracingConfig
@@ -17,7 +18,7 @@ from interlock_gateway.core.session import DEFAULT_DEFERRED_THRESHOLD
 from interlock_gateway.core.tool import TruncationStrategy, UndoMethod
 
 # Sections with a file of their own that most people look for here.
-__all__ = ["ArtifactsConfig", "Front", "IdentityConfig", "ServerConfig", "TokenConfig"]
+__all__ = ["ArtifactsConfig", "Front", "IdentityConfig", "ProviderConfig", "ServerConfig", "TokenConfig"]
 
 
 class LimitsConfig(Section):
@@ -209,21 +210,6 @@ class ToolOverride(Section):
     """Which database runs its SQL. When it is not known, SQL is read as each of them would, and the worst counts."""
 
 
-class ProviderConfig(Section):
-    """A process that hosts tools."""
-
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    """The provider's name here; pins and receipts use it."""
-    address: str
-    """`unix:PATH` or `HOST:PORT`; `{state}` is the state directory."""
-    token: str = ""
-    """Bearer token presented to the provider, if it asks for one."""
-    trust: Literal["declared", "floor"] = "declared"
-    """`floor`: what it declares can only make a tool look less safe, until an operator confirms it (TOOL-3)."""
-    pins: Literal["enforce", "follow"] = "enforce"
-    """`enforce` quarantines a changed definition until an operator approves it; `follow` accepts it (TOOL-5)."""
-
-
 class DeferredConfig(Section):
     """Tools that are found by a search, because there are too many to list (DEFER-1)."""
 
@@ -292,6 +278,8 @@ class Config(Section):
     logs: LogsConfig = LogsConfig()
     providers: tuple[ProviderConfig, ...] = ()
     """The processes that host tools."""
+    provider_credentials: dict[str, ProviderCredentialsConfig] = Field(default_factory=dict)
+    """Credentials for providers that are registered at run time, by the name that the registration gives."""
     tools: dict[str, ToolOverride] = Field(default_factory=dict)
     """Overrides by tool name or pattern (`*` and `?`), applied in the order written."""
     deferred: DeferredConfig = DeferredConfig()

@@ -3,13 +3,23 @@
 import ipaddress
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias
 
 import grpc
 import grpc.aio
 
+from interlock.tls import ClientTls, checked
+
 ADDRESS_VARIABLE = "INTERLOCK_ADDRESS"
 TOKEN_VARIABLE = "INTERLOCK_TOKEN"  # noqa: S105 -- the name of a variable, not a token
+TLS_VARIABLES = {
+    "ca_file": "INTERLOCK_CA_FILE",
+    "cert_file": "INTERLOCK_CERT_FILE",
+    "key_file": "INTERLOCK_KEY_FILE",
+    "server_name": "INTERLOCK_SERVER_NAME",
+}
+"""The variables that stand for a `ClientTls`, by its field."""
 DEFAULT_ADDRESS = "127.0.0.1:7080"
 DEFAULT_TIMEOUT = 60.0
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
@@ -17,7 +27,7 @@ MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 SyncChannel: TypeAlias = grpc.Channel
 AsyncChannel: TypeAlias = grpc.aio.Channel
 
-_OPTIONS = (
+_OPTIONS: tuple[tuple[str, str | int], ...] = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     # A gateway that is just starting is found at once, not a second later.
@@ -35,7 +45,7 @@ def is_local(address: str) -> bool:
     >>> [is_local(one) for one in ("unix:/run/i.sock", "127.0.0.1:7080", "[::1]:7080", "dns:///gateway:7080")]
     [True, True, True, False]
     """
-    if address.startswith(("unix:", "unix-abstract:")):
+    if _is_unix(address):
         return True
     for scheme in ("dns:", "ipv4:", "ipv6:"):
         address = address.removeprefix(scheme)
@@ -52,7 +62,7 @@ def is_local(address: str) -> bool:
 class Connection:
     """An address, and what proves who is calling. Environment variables fill in what is not given.
 
-    Raises ValueError for plain text to another machine, unless `plaintext` says that it is meant.
+    Those of TLS are for TCP addresses; a Unix socket needs none. Raises ValueError for what contradicts itself.
     """
 
     address: str = ""
@@ -60,13 +70,19 @@ class Connection:
     root_certificates: bytes | None = field(default=None, repr=False)
     credentials: grpc.ChannelCredentials | None = field(default=None, repr=False)
     plaintext: bool = False
+    tls: ClientTls | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "address", self.address or os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS)
         if self.token is None:
             object.__setattr__(self, "token", os.environ.get(TOKEN_VARIABLE) or None)
-        if self.plaintext and (self.root_certificates or self.credentials):
+        others = [self.root_certificates, self.credentials]
+        if self.plaintext and any(one is not None for one in (*others, self.tls)):
             raise ValueError("plaintext=True, and certificates: only one of them can be meant")
+        if self.tls is not None and (any(one is not None for one in others) or _is_unix(self.address)):
+            raise ValueError("tls is for host:port, and in place of root_certificates and credentials")
+        if not (self.plaintext or self.tls or _is_unix(self.address) or any(one is not None for one in others)):
+            object.__setattr__(self, "tls", _tls_of_environment())
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
@@ -74,25 +90,56 @@ class Connection:
         return (("authorization", f"Bearer {self.token}"),) if self.token else ()
 
     def secure(self) -> grpc.ChannelCredentials | None:
-        """The TLS credentials; None for plain text, which local addresses speak unless certificates are given."""
+        """The TLS credentials; None for plain text, which local addresses speak unless certificates are given.
+
+        Raises OSError or ValueError for files of `tls` that cannot be read or used.
+        """
         if self.credentials is not None:
             return self.credentials
         if self.root_certificates is not None:
             return grpc.ssl_channel_credentials(self.root_certificates)
+        if self.tls is not None:
+            return _credentials(self.tls)
         if self.plaintext or is_local(self.address):
             return None
         return grpc.ssl_channel_credentials()
+
+    @property
+    def options(self) -> tuple[tuple[str, str | int], ...]:
+        """How the channel works."""
+        name = self.tls.server_name if self.tls is not None else ""
+        return (*_OPTIONS, ("grpc.ssl_target_name_override", name)) if name else _OPTIONS
 
     def open(self) -> SyncChannel:
         """A channel for threads."""
         credentials = self.secure()
         if credentials is None:
-            return grpc.insecure_channel(self.address, options=_OPTIONS)
-        return grpc.secure_channel(self.address, credentials, options=_OPTIONS)
+            return grpc.insecure_channel(self.address, options=self.options)
+        return grpc.secure_channel(self.address, credentials, options=self.options)
 
     def open_async(self) -> AsyncChannel:
         """A channel for the running event loop."""
         credentials = self.secure()
         if credentials is None:
-            return grpc.aio.insecure_channel(self.address, options=_OPTIONS)
-        return grpc.aio.secure_channel(self.address, credentials, options=_OPTIONS)
+            return grpc.aio.insecure_channel(self.address, options=self.options)
+        return grpc.aio.secure_channel(self.address, credentials, options=self.options)
+
+
+def _is_unix(address: str) -> bool:
+    return address.startswith(("unix:", "unix-abstract:"))
+
+
+def _tls_of_environment() -> ClientTls | None:
+    given = {name: os.environ.get(variable, "") for name, variable in TLS_VARIABLES.items()}
+    if not any(given.values()):
+        return None
+    return ClientTls(
+        given["ca_file"] or None, given["cert_file"] or None, given["key_file"] or None, given["server_name"]
+    )
+
+
+def _credentials(tls: ClientTls) -> grpc.ChannelCredentials:
+    key_file = tls.key_file if tls.key_file is not None else tls.cert_file
+    checked(tls.cert_file, key_file, tls.ca_file)
+    files = (None if file is None else Path(file).read_bytes() for file in (tls.ca_file, key_file, tls.cert_file))
+    return grpc.ssl_channel_credentials(*files)

@@ -11,6 +11,7 @@ from interlock._drivers import AsyncDriver, SyncDriver
 from interlock._encode import SessionCore, new_id
 from interlock._facade import async_items, awaited, called, items
 from interlock._session_flows import SessionOptions
+from interlock.tls import ClientTls
 
 
 class Session(SessionCore):
@@ -98,7 +99,8 @@ class Gateway:
 
     `address` is `unix:/path`, `host:port` or `dns:///name:port`; without one the environment's `INTERLOCK_ADDRESS`, or
     127.0.0.1:7080. `token` is a bearer token; without one `INTERLOCK_TOKEN`. Other machines are spoken to in TLS, with
-    the system's roots, `root_certificates` (PEM), or `credentials`, unless `plaintext` is said. `timeout` is the
+    the system's roots, or with `tls`, from files, or `INTERLOCK_CA_FILE` and the like, unless `plaintext` is said;
+    `root_certificates` (PEM) and `credentials` are there for certificates that are in no file. `timeout` is the
     deadline of every request that is given none, in seconds. Nothing is connected before the first request.
     """
 
@@ -110,9 +112,10 @@ class Gateway:
         root_certificates: bytes | None = None,
         credentials: grpc.ChannelCredentials | None = None,
         plaintext: bool = False,
+        tls: ClientTls | None = None,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> None:
-        self.connection = Connection(address, token, root_certificates, credentials, plaintext)
+        self.connection = Connection(address, token, root_certificates, credentials, plaintext, tls)
         self.timeout = timeout
         self.driver = AsyncDriver(self.connection)
 
@@ -148,9 +151,10 @@ class SyncGateway:
         root_certificates: bytes | None = None,
         credentials: grpc.ChannelCredentials | None = None,
         plaintext: bool = False,
+        tls: ClientTls | None = None,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> None:
-        self.connection = Connection(address, token, root_certificates, credentials, plaintext)
+        self.connection = Connection(address, token, root_certificates, credentials, plaintext, tls)
         self.timeout = timeout
         self.driver = SyncDriver(self.connection)
 

@@ -171,7 +171,7 @@ async def _describe_all(config: Config) -> list[Check]:
 async def _describe(config: Config, spec: ProviderConfig) -> Check:
     what, address = f"provider {spec.name}", config.at_state(spec.address)
     limit = config.limits.max_provider_bytes
-    provider = GrpcProvider(spec.name, address, token=spec.token, max_message_bytes=limit)
+    provider = GrpcProvider(spec.name, address, max_message_bytes=limit, token=spec.token, tls=spec.tls)
     try:
         described = await provider.describe(DESCRIBE_S)
     except ProviderError as error:

@@ -111,10 +111,14 @@ _POLICY_PATHS: tuple[SettingPath, ...] = (
     ("shadow", "allow", "*"),
     *(("opa", name) for name in ("token_file", "ca_file", "client_cert", "client_key")),
 )
-"""The settings below `policy` that name files; `*` is each item of a list."""
+"""The settings below `policy` that name files; `*` is each item of a list or a mapping."""
 _OTHER_PATHS: dict[str, tuple[SettingPath, ...]] = {
     "server": tuple(("tls", name) for name in ("cert_file", "key_file", "client_ca_file")),
     "identity": (("jwt", "*", "ca_file"), ("jwt", "*", "token_file")),
+    **{
+        section: tuple(("*", "tls", name) for name in ("ca_file", "cert_file", "key_file"))
+        for section in ("providers", "provider_credentials")
+    },
 }
 
 
@@ -126,6 +130,9 @@ def _anchor_at(
     if isinstance(node, list) and key == "*":
         for index, value in enumerate(node):
             node[index] = _anchored_below(value, (*above, index), rest, origins, directory)
+    elif isinstance(node, dict) and key == "*":
+        for name, value in node.items():
+            node[name] = _anchored_below(value, (*above, name), rest, origins, directory)
     elif isinstance(node, dict) and isinstance(key, str) and key in node:
         node[key] = _anchored_below(node[key], (*above, key), rest, origins, directory)
 

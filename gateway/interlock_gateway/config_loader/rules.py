@@ -12,6 +12,7 @@ from interlock_gateway.config_loader.approval_rules import approval_contradictio
 from interlock_gateway.config_loader.identity_rules import identity_contradictions
 from interlock_gateway.config_loader.policy_rules import policy_contradictions
 from interlock_gateway.config_loader.problems import SettingPath, dotted
+from interlock_gateway.config_loader.provider_rules import provider_contradictions
 from interlock_gateway.config_loader.tls_rules import tls_contradictions
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
@@ -33,6 +34,7 @@ def contradictions(config: Config) -> Found:
     yield from _other_addresses(config)
     yield from identity_contradictions(config)
     yield from tls_contradictions(config)
+    yield from provider_contradictions(config)
     yield from approval_contradictions(config)
     yield from policy_contradictions(config)
     yield from _places(config)
@@ -90,10 +92,6 @@ def _other_addresses(config: Config) -> Found:
             yield path, f"{dotted(path)} must be HOST:PORT, not a Unix socket"
         elif isinstance(address, str):
             yield path, f"{dotted(path)} {address}"
-    for index, provider in enumerate(config.providers):
-        address = _parse(config.at_state(provider.address))
-        if isinstance(address, str):
-            yield ("providers", index, "address"), f"providers[{index}].address {address}"
 
 
 def _places(config: Config) -> Found:

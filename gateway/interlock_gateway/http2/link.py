@@ -67,6 +67,8 @@ class Link(asyncio.Protocol):
     def __init__(self, role: Role, settings: Mapping[Setting, int]) -> None:
         self.http2 = Connection(role, _LIMITS)
         self.spoke = False
+        self.lost_by: Exception | None = None
+        """What ended the connection, when it was not an end that either side meant."""
         self._settings = {**_SETTINGS, **settings}
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -121,7 +123,7 @@ class Link(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell whoever is waiting."""
-        del exc
+        self.lost_by = exc
         self._transport = None
         if self._clock is not None:
             self._clock.cancel()

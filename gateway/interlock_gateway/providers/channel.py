@@ -8,12 +8,14 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from ngh2 import NGH2Error
 
-from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
+from interlock_gateway.config_loader.addresses import TcpAddress, UnixAddress, parse_address
+from interlock_gateway.config_providers import ProviderTlsConfig
 from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.http2.fields import CONTENT_TYPE, timeout_of, trace_fields
 from interlock_gateway.http2.messages import framed
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.providers.exchange import ClientConnection, Exchange
+from interlock_gateway.providers.tls import HTTP2, ProviderTls, trouble
 
 Field = tuple[bytes, bytes]
 OnMessage = Callable[[bytes], None]
@@ -25,13 +27,19 @@ LAST_RETRY_S = 5.0
 class Channel:
     """Calls the methods of one address. Messages are bytes; failures are `StatusError`."""
 
-    def __init__(self, address: str, *, max_message_bytes: int, token: str = "") -> None:
+    def __init__(
+        self, address: str, *, max_message_bytes: int, token: str = "", tls: ProviderTlsConfig | None = None
+    ) -> None:
+        self.problem = ""
+        """Why there is no connection, in words for operators; empty while there is one, and before the first try."""
         self._address = parse_address(address)
+        host = self._address.host if isinstance(self._address, TcpAddress) else "localhost"
+        self._tls = ProviderTls(tls, host) if tls is not None else None
         self._most = max_message_bytes
         authority = "localhost" if isinstance(self._address, UnixAddress) else address
         self._head: tuple[Field, ...] = (
             (b":method", b"POST"),
-            (b":scheme", b"http"),
+            (b":scheme", b"http" if tls is None else b"https"),
             (b":authority", authority.encode()),
         )
         self._fields: tuple[Field, ...] = (
@@ -174,27 +182,41 @@ class Channel:
     async def _connect(self) -> None:
         retry_s = FIRST_RETRY_S
         while not self.connected:
-            with suppress(OSError, TimeoutError):
+            try:
                 async with asyncio.timeout(ATTEMPT_S):
                     await self._attempt()
+            except (OSError, TimeoutError) as error:
+                self.problem = trouble(error, self._tls)
             # Who speaks, and leaves with the same breath, is waited for like one who does not answer.
             if not self.connected:
                 await asyncio.sleep(retry_s)
                 retry_s = min(retry_s * 2, LAST_RETRY_S)
 
     async def _attempt(self) -> None:
-        loop = asyncio.get_running_loop()
-        if isinstance(self._address, UnixAddress):
-            _, made = await loop.create_unix_connection(self._made, self._address.path)
-        else:
-            _, made = await loop.create_connection(self._made, self._address.host, self._address.port)
-        self._connection = made
+        self._connection = await self._opened()
         try:
             await self._connection.spoken
         except BaseException:
             self._connection.abort()
             raise
+        self.problem = ""
         self._changed()
+
+    async def _opened(self) -> ClientConnection:
+        loop = asyncio.get_running_loop()
+        if isinstance(self._address, UnixAddress):
+            return (await loop.create_unix_connection(self._made, self._address.path))[1]
+        host, port = self._address.host, self._address.port
+        if self._tls is None:
+            return (await loop.create_connection(self._made, host, port))[1]
+        context = await asyncio.to_thread(self._tls.context)
+        transport, made = await loop.create_connection(
+            self._made, host, port, ssl=context, server_hostname=self._tls.server_name
+        )
+        if transport.get_extra_info("ssl_object").selected_alpn_protocol() != HTTP2:
+            made.abort()
+            raise OSError("it does not speak HTTP/2")
+        return made
 
     def _made(self) -> ClientConnection:
         return ClientConnection(self._changed)

@@ -83,7 +83,8 @@ class Directory:
         if spec.name in self._connections or spec.name == GATEWAY_PROVIDER:
             raise RequestError(RequestFault.NAME_TAKEN, f"there is a provider {spec.name} already", field="spec.name")
         address = self._at_state(spec.address)
-        provider = GrpcProvider(spec.name, address, token=spec.token, max_message_bytes=self._max_message_bytes)
+        most = self._max_message_bytes
+        provider = GrpcProvider(spec.name, address, max_message_bytes=most, token=spec.token, tls=spec.tls)
         connection = Connection(spec, provider, configured)
         self._connections[spec.name] = connection
         connection.keeper = asyncio.create_task(self._keep(connection))

@@ -108,7 +108,7 @@ class ClientConnection(Link):
     def __init__(self, on_change: Callable[[], None]) -> None:
         super().__init__(Role.CLIENT, {Setting.ENABLE_PUSH: 0})
         self.spoken: asyncio.Future[None] = self._loop.create_future()
-        """Done when the other side has sent its settings; fails with `ConnectionError` when it goes before that."""
+        """Done when the other side has sent its settings; fails with `OSError` when it goes before that."""
         self._exchanges: dict[int, Exchange] = {}
         self._on_change = on_change
         self._going = False
@@ -173,7 +173,8 @@ class ClientConnection(Link):
     def on_lost(self) -> None:
         """The connection is gone, and nobody knows what became of the calls on it."""
         if not self.spoken.done():
-            self.spoken.set_exception(ConnectionError("the other side closed the connection"))
+            meant = ConnectionError("the other side closed the connection")
+            self.spoken.set_exception(self.lost_by if isinstance(self.lost_by, OSError) else meant)
         exchanges, self._exchanges = self._exchanges, {}
         for exchange in exchanges.values():
             exchange.fail(StatusError(Status.UNAVAILABLE, "the connection was lost"))

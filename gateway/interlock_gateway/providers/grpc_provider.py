@@ -9,6 +9,7 @@ from typing import Any, cast
 from interlock.v1 import provider_pb2, tool_provider_service_pb2_grpc
 from interlock.v1 import tool_provider_service_pb2 as service_pb2
 
+from interlock_gateway.config_providers import ProviderTlsConfig
 from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import (
     DryRun,
@@ -75,10 +76,12 @@ class Described:
 class GrpcProvider:
     """The gateway's side of `ToolProviderService`."""
 
-    def __init__(self, name: str, address: str, *, token: str, max_message_bytes: int) -> None:
+    def __init__(
+        self, name: str, address: str, *, max_message_bytes: int, token: str = "", tls: ProviderTlsConfig | None = None
+    ) -> None:
         self.name = name
         self.address = address
-        self._channel = Channel(address, max_message_bytes=max_message_bytes, token=token)
+        self._channel = Channel(address, max_message_bytes=max_message_bytes, token=token, tls=tls)
         # The generated stub asks no more of a channel than ours has; its own types know only grpcio's.
         self._stub = tool_provider_service_pb2_grpc.ToolProviderServiceStub(cast("Any", self._channel))
         self._execute_once = self._channel.unary_unary(
@@ -255,7 +258,8 @@ class GrpcProvider:
             async with asyncio.timeout(min(CONNECT_S, timeout_s)):
                 await self._channel.until_connected()
         except TimeoutError:
-            raise ProviderDownError(f"provider {self.name} cannot be reached") from None
+            why = f": {self._channel.problem}" if self._channel.problem else ""
+            raise ProviderDownError(f"provider {self.name} cannot be reached{why}") from None
 
     def _outcome(self, result: provider_pb2.ToolResult) -> ToolOutcome:
         try:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hmac
 import os
 import signal
 import socket
@@ -18,9 +17,11 @@ import grpc
 import grpc.aio
 
 from interlock._status import DETAILS_KEY, ErrorDetail, write_details
+from interlock.provider._callers import Callers, server_credentials
 from interlock.provider._context import Event
 from interlock.provider._provider import Caller, RequestFailed, ToolProvider
 from interlock.provider._tool import Tool
+from interlock.tls import ServerTls
 from interlock.tracing import part_of, read_metadata
 from interlock.v1 import error_reason_pb2
 from interlock.v1 import tool_provider_service_pb2 as rpc
@@ -93,8 +94,9 @@ class Outlet:
 class ToolServer:
     """Serves tools on an address: `unix:/path` (mode 0600), or `host:port`, where port 0 takes a free one.
 
-    With `token`, callers without `authorization: Bearer TOKEN` are refused. Use it as an async context manager, or
-    `start` and `stop` it.
+    With `token`, callers without `authorization: Bearer TOKEN` are refused. With `tls` connections are encrypted, and
+    callers may have to show a certificate (`interlock.tls.ServerTls`); `credentials` are gRPC's own, in its place. Use
+    it as an async context manager, or `start` and `stop` it.
 
     >>> import asyncio
     >>> from interlock.provider import tool
@@ -118,20 +120,25 @@ class ToolServer:
         version: str = "",
         token: str | None = None,
         credentials: grpc.ServerCredentials | None = None,
+        tls: ServerTls | None = None,
     ) -> None:
+        if tls is not None and (credentials is not None or address.startswith("unix:")):
+            raise ValueError("tls is for host:port, and in place of credentials")
         self.provider = tools if isinstance(tools, ToolProvider) else ToolProvider(tools, name=name, version=version)
         self.address = address
-        self._token = token
+        self._callers = Callers(token, tls.clients if tls is not None else ())
         self._credentials = credentials
+        self._tls = tls
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> str:
         """Bind and serve; the address it can be reached at.
 
-        Raises OSError when the address cannot be bound.
+        Raises OSError when the address cannot be bound, or a file not be read; ValueError for certificates that cannot
+        be used.
         """
         server = grpc.aio.server(options=_OPTIONS)
-        server.add_generic_rpc_handlers((_Methods(self.provider, self._token),))
+        server.add_generic_rpc_handlers((_Methods(self.provider, self._callers),))
         with _private_socket(self.address):
             try:
                 port = self._bind(server)
@@ -165,6 +172,8 @@ class ToolServer:
         await self.stop(0.0 if kind else 5.0)
 
     def _bind(self, server: grpc.aio.Server) -> int:
+        if self._tls is not None:
+            return server.add_secure_port(self.address, server_credentials(self._tls))
         if self._credentials is not None:
             return server.add_secure_port(self.address, self._credentials)
         return server.add_insecure_port(self.address)
@@ -178,6 +187,7 @@ def serve_tools(
     version: str = "",
     token: str | None = None,
     credentials: grpc.ServerCredentials | None = None,
+    tls: ServerTls | None = None,
 ) -> None:
     """Serve tools until SIGINT or SIGTERM; calls that run then have 5 seconds. See `ToolServer` for the arguments."""
 
@@ -186,7 +196,8 @@ def serve_tools(
         loop = asyncio.get_running_loop()
         for one in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(one, stopped.set)
-        async with ToolServer(tools, address, name=name, version=version, token=token, credentials=credentials):
+        server = ToolServer(tools, address, name=name, version=version, token=token, credentials=credentials, tls=tls)
+        async with server:
             await stopped.wait()
 
     asyncio.run(run())
@@ -223,22 +234,50 @@ def _is_answered(path: Path) -> bool:
 
 
 class _Methods(grpc.GenericRpcHandler):
-    """Finds a method's handler, or the refusal of a caller without the token."""
+    """Finds a method's handler, or the refusal of a caller who may not call it."""
 
-    def __init__(self, provider: ToolProvider, token: str | None) -> None:
-        self._expected = None if token is None else f"Bearer {token}".encode()
+    def __init__(self, provider: ToolProvider, callers: Callers) -> None:
+        self._callers = callers
         self._handlers = _handlers(provider)
+        if callers.are_named:
+            self._handlers = {path: _of_named(path, one, callers) for path, one in self._handlers.items()}
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> "MethodHandler | None":
         """The handler of a method; None for a method that is not here."""
-        handler = self._handlers.get(handler_call_details.method)
-        if self._expected is None or handler is None or handler_call_details.method.startswith(f"/{_HEALTH}/"):
+        path = handler_call_details.method
+        handler = self._handlers.get(path)
+        if handler is None or path.startswith(f"/{_HEALTH}/"):
             return handler
-        given = [value for key, value in handler_call_details.invocation_metadata if key == "authorization"]
-        sent = given[0] if len(given) == 1 else b""
-        if hmac.compare_digest(sent.encode() if isinstance(sent, str) else sent, self._expected):
+        if self._callers.has_token(handler_call_details.invocation_metadata):
             return handler
         return _REFUSAL_STREAM if handler.response_streaming else _REFUSAL
+
+
+def _of_named(path: str, handler: MethodHandler, callers: Callers) -> MethodHandler:
+    """The same, for who shows a certificate that is named; health is for anybody."""
+    if path.startswith(f"/{_HEALTH}/"):
+        return handler
+
+    async def admit(context: Context) -> None:
+        if not callers.has_certificate(context.auth_context()):
+            words = "this provider is not for the holder of this certificate"
+            reason = error_reason_pb2.ERROR_REASON_ROLE_REQUIRED
+            await _abort(context, RequestFailed(grpc.StatusCode.PERMISSION_DENIED, words, reason))
+
+    inner: Any = handler
+
+    async def unary(request: Any, context: Context) -> Any:
+        await admit(context)
+        return await inner.unary_unary(request, context)
+
+    async def stream(request: Any, context: Context) -> AsyncIterator[Event]:
+        await admit(context)
+        async for event in inner.unary_stream(request, context):
+            yield event
+
+    made = grpc.unary_stream_rpc_method_handler if handler.response_streaming else grpc.unary_unary_rpc_method_handler
+    behaviour: Any = stream if handler.response_streaming else unary
+    return made(behaviour, handler.request_deserializer, handler.response_serializer)
 
 
 async def _refuse(_request: Any, context: Context) -> None:

@@ -25,6 +25,7 @@ PUBLIC = (
     "interlock.references",
     "interlock.results",
     "interlock.testing",
+    "interlock.tls",
     "interlock.tools",
 )
 SDK = Path(interlock.__file__).parent

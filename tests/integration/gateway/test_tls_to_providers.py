@@ -1,0 +1,232 @@
+"""The gateway reaches providers over TLS, and each side is sure of the other (TOOL-4)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from gateway_bench import Ledger, MovableClock, config_in, ledger_tools
+from interlock import CallStatus
+from interlock import Gateway as Client
+from interlock.admin import Admin
+from interlock.provider import ToolServer
+from interlock.tls import ServerTls
+from interlock_gateway.app import running
+from interlock_gateway.config import ProviderConfig
+from interlock_gateway.config_providers import ProviderTlsConfig
+from interlock_gateway.providers import channel, directory, grpc_provider
+from interlock_gateway.serving import Gateway
+from tls_authority import Authority, Issued
+from waiting import eventually_so
+
+GATEWAY_ID = "spiffe://example.org/ns/prod/sa/gateway"
+
+
+@pytest.fixture(autouse=True)
+def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again soon."""
+    monkeypatch.setattr(grpc_provider, "CONNECT_S", 0.3)
+    for module in (channel, directory):
+        monkeypatch.setattr(module, "LAST_RETRY_S", 0.1)
+
+
+@dataclass
+class Certificates:
+    """Those of a gateway and a provider that trust one authority, and the other authority that nobody trusts."""
+
+    authority: Authority
+    stranger: Authority
+    provider: Issued
+    gateway: Issued
+
+    def serving(self, **more: object) -> ServerTls:
+        """How a provider serves that asks for certificates."""
+        return ServerTls(self.provider.file, self.provider.key_file, client_ca_file=self.authority.file, **more)  # type: ignore[arg-type]  # what a test says besides
+
+    def reaching(self, **more: object) -> ProviderTlsConfig:
+        """How the gateway reaches it."""
+        given = {"ca_file": self.authority.file, "cert_file": self.gateway.file, "key_file": self.gateway.key_file}
+        return ProviderTlsConfig.model_validate(given | more)
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    authority = Authority(tmp_path / "ours")
+    return Certificates(
+        authority,
+        Authority(tmp_path / "theirs"),
+        provider=authority.issue("localhost", "127.0.0.1"),
+        gateway=authority.issue(GATEWAY_ID, subject="gateway"),
+    )
+
+
+@asynccontextmanager
+async def reached(
+    directory: Path, server: ToolServer, tls: ProviderTlsConfig | None, *, token: str = "", host: str = "127.0.0.1"
+) -> AsyncIterator[tuple[Gateway, Client, Admin]]:
+    """A gateway that has one provider, which listens already."""
+    address = f"{host}:{server.address.rpartition(':')[2]}"
+    provider = ProviderConfig(name="ledger", address=address, tls=tls, token=token)
+    async with running(config_in(directory, providers=(provider,)), MovableClock()) as gateway:
+        await gateway.providers_settled(0.5)
+        async with Client(gateway.endpoints.agents[0]) as agent, Client(gateway.endpoints.operators[0]) as operator:
+            yield gateway, agent, Admin(operator)
+
+
+def served(ledger: Ledger, tls: ServerTls | None, token: str | None = None, address: str = "127.0.0.1:0") -> ToolServer:
+    return ToolServer(ledger_tools(ledger), address, name="ledger", tls=tls, token=token)
+
+
+async def trouble(admin: Admin) -> str:
+    """Why the provider is not reached; empty when it is."""
+    return (await admin.providers())[0].last_error
+
+
+@pytest.mark.req("TOOL-4")
+async def test_calls_go_over_tls_to_a_provider_that_lets_in_the_gateway_alone(
+    socket_directory: Path, certificates: Certificates
+) -> None:
+    ledger = Ledger()
+    tls = certificates.serving(clients=[GATEWAY_ID])
+    async with (
+        served(ledger, tls, token="t0ken") as server,
+        reached(socket_directory, server, certificates.reaching(), token="t0ken") as (_, agent, _admin),
+    ):
+        session = agent.session("s")
+        assert (await session.call("echo", {"text": "x" * 300_000})).completed
+        assert (await session.call("set_value", {"value": "b"})).ok
+        previewed = await session.call("replace_value", {"value": "c"})
+        assert previewed.status is CallStatus.PREVIEW
+        assert (await session.resolve("apply", "as asked")).ok
+    assert ledger.names() == ["echo", "set_value", "replace_value"]
+
+
+@pytest.mark.req("TOOL-4")
+@pytest.mark.parametrize("named", ["spiffe://example.org/ns/prod/sa/other", "CN=other", GATEWAY_ID + "/"])
+async def test_a_provider_refuses_who_has_another_certificate_of_the_same_authority(
+    socket_directory: Path, certificates: Certificates, named: str
+) -> None:
+    ledger = Ledger()
+    async with (
+        served(ledger, certificates.serving(clients=[named])) as server,
+        reached(socket_directory, server, certificates.reaching()) as (gateway, agent, admin),
+    ):
+        assert "not for the holder of this certificate" in await trouble(admin)
+        assert gateway.tool("echo") is None
+        assert (await agent.session("s").call("echo", {"text": "x"})).status is CallStatus.DENIED
+    assert ledger.ran == []
+
+
+async def test_a_subject_is_as_good_as_a_spiffe_id(socket_directory: Path, certificates: Certificates) -> None:
+    async with (
+        served(Ledger(), certificates.serving(clients=["CN=someone", "CN=gateway"])) as server,
+        reached(socket_directory, server, certificates.reaching()) as (_, agent, _admin),
+    ):
+        assert (await agent.session("s").call("echo", {"text": "x"})).text == "x"
+
+
+@pytest.mark.req("TOOL-4")
+async def test_a_name_is_checked_and_can_be_said(socket_directory: Path, certificates: Certificates) -> None:
+    certificates.provider = certificates.authority.issue("tools.example.org")
+    async with served(Ledger(), certificates.serving()) as server:
+        async with reached(socket_directory, server, certificates.reaching()) as (_, _agent, admin):
+            assert "its certificate is refused: " in await trouble(admin)
+            assert "127.0.0.1" in await trouble(admin)
+        tls = certificates.reaching(server_name="tools.example.org")
+        elsewhere = socket_directory / "2"
+        elsewhere.mkdir()
+        async with reached(elsewhere, server, tls) as (_, agent, _admin):
+            assert (await agent.session("s").call("echo", {"text": "x"})).completed
+
+
+@pytest.mark.req("TOOL-4")
+@pytest.mark.parametrize(
+    "case", ["wrong authority", "expired", "none shown", "strangers shown", "no tls", "tls unasked"]
+)
+async def test_who_is_not_who_they_should_be_is_not_spoken_to(
+    socket_directory: Path, certificates: Certificates, case: str
+) -> None:
+    ledger, reaching, words = Ledger(), certificates.reaching(), ""
+    serving: ServerTls | None = certificates.serving()
+    match case:
+        case "wrong authority":
+            reaching, words = certificates.reaching(ca_file=certificates.stranger.file), "its certificate is refused"
+        case "expired":
+            certificates.provider = certificates.authority.issue("127.0.0.1", expired=True)
+            serving, words = certificates.serving(), "its certificate is refused: certificate has expired"
+        case "none shown":
+            reaching, words = certificates.reaching(cert_file=None, key_file=None), "may ask for a certificate"
+        case "strangers shown":
+            shown = certificates.stranger.issue(GATEWAY_ID)
+            reaching = certificates.reaching(cert_file=shown.file, key_file=shown.key_file)
+            words = "may not take the gateway's certificate"
+        case "no tls":
+            serving, words = None, "it does not speak TLS"
+        case "tls unasked":
+            words = "the other side closed the connection"
+    async with served(ledger, serving) as server:
+        tls = None if case == "tls unasked" else reaching
+        async with reached(socket_directory, server, tls) as (gateway, agent, admin):
+            assert words in await trouble(admin)
+            assert gateway.tool("echo") is None
+            assert (await agent.session("s").call("echo", {"text": "x"})).status is CallStatus.DENIED
+    assert ledger.ran == []
+
+
+@pytest.mark.req("TOOL-4")
+async def test_tools_go_with_an_expired_certificate_and_come_back_with_a_mended_one(
+    socket_directory: Path, certificates: Certificates
+) -> None:
+    ledger, good = Ledger(), certificates.authority.issue("127.0.0.1")
+    async with served(ledger, certificates.serving()) as first:
+        port = first.address
+        async with reached(socket_directory, first, certificates.reaching()) as (gateway, agent, admin):
+            assert (await agent.session("s").call("echo", {"text": "before"})).completed
+            certificates.provider.replace_by(certificates.authority.issue("127.0.0.1", expired=True))
+            await first.stop(0)
+            async with served(ledger, certificates.serving(), address=port):
+
+                async def is_refused() -> bool:
+                    return "certificate has expired" in await trouble(admin)
+
+                await eventually_so(is_refused)
+                assert "echo" not in {tool.name for tool in (await agent.session("s").tools()).tools}
+                assert (await agent.session("s").call("echo", {"text": "meanwhile"})).status is CallStatus.FAILED
+                # Both sides look at their files again by themselves.
+                certificates.provider.replace_by(good)
+
+                async def is_back() -> bool:
+                    return not await trouble(admin)
+
+                await eventually_so(is_back)
+                assert gateway.tool("echo") is not None
+                assert (await agent.session("s").call("echo", {"text": "after"})).completed
+    assert [what for _, what in ledger.ran] == ["before", "after"]
+
+
+@pytest.mark.req("TOOL-4")
+async def test_the_gateways_own_certificate_is_read_again(socket_directory: Path, certificates: Certificates) -> None:
+    fresh = certificates.authority.issue(GATEWAY_ID)
+    certificates.gateway.replace_by(certificates.stranger.issue(GATEWAY_ID))
+    async with (
+        served(Ledger(), certificates.serving()) as server,
+        reached(socket_directory, server, certificates.reaching()) as (_, agent, admin),
+    ):
+        assert "gateway's certificate" in await trouble(admin)
+        certificates.gateway.replace_by(fresh)
+
+        async def is_reached() -> bool:
+            return not await trouble(admin)
+
+        await eventually_so(is_reached)
+        assert (await agent.session("s").call("echo", {"text": "x"})).completed
+
+
+async def test_files_that_are_not_there_are_said(socket_directory: Path, certificates: Certificates) -> None:
+    async with served(Ledger(), certificates.serving()) as server:
+        tls = certificates.reaching(ca_file=socket_directory / "nowhere.pem")
+        async with reached(socket_directory, server, tls) as (_, _agent, admin):
+            assert await trouble(admin) == (
+                f"provider ledger cannot be reached: {socket_directory}/nowhere.pem: No such file or directory"
+            )
