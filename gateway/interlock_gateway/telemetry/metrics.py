@@ -17,6 +17,7 @@ from interlock_gateway.telemetry.labels import BoundedLabel
 from interlock_gateway.telemetry.watched import Read, Watched
 
 MAX_SECRET_KINDS = 200
+_SKIPS = ("busy", "paused", "rate", "too_large")
 _ENDINGS = ("approved", "edited", "denied", "responded", "expired", "withdrawn")
 _PATIENCE_S = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14_400.0, 86_400.0)
 
@@ -108,6 +109,8 @@ class Metrics:
             ("why",),
             registry=registry,
         )
+        for why in _SKIPS:
+            self._shadow_skips.labels(why)
 
     def call_ended(self, run: CallRun, result: CallResult) -> None:
         """Count a call that has its answer."""
