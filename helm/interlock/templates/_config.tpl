@@ -72,33 +72,44 @@ providers:
   {{- else if .Values.toolbox.enabled }}
   - name: toolbox
     address: {{ include "interlock.fullname" . }}-toolbox.{{ .Release.Namespace }}.svc:7090
+    {{- if .Values.toolbox.tls.secretName }}
+    tls: {ca_file: /etc/interlock/toolbox/ca.crt}
+    {{- else }}
+    plaintext_beyond_loopback: true
+    {{- end }}
   {{- end }}
   {{- range .Values.providers }}
-  - name: {{ .name | quote }}
-    address: {{ .address | quote }}
-    {{- with .trust }}
-    trust: {{ . }}
-    {{- end }}
-    {{- with .pins }}
-    pins: {{ . }}
-    {{- end }}
-    {{- $directory := printf "/etc/interlock/providers/%s" .name }}
-    {{- with .tls }}
-    tls:
-      {{- with .caSecret }}
-      ca_file: {{ $directory }}/ca/{{ .key }}
-      {{- end }}
-      {{- if .clientSecret }}
-      cert_file: {{ $directory }}/client/tls.crt
-      key_file: {{ $directory }}/client/tls.key
-      {{- end }}
-      {{- with .serverName }}
-      server_name: {{ . | quote }}
-      {{- end }}
-    {{- end }}
+  - {{- include "interlock.provider" . | nindent 4 }}
   {{- end }}
 {{- end }}
 {{- if and .Values.toolbox.enabled (not (hasKey .Values.config "workspace_roots")) }}
 workspace_roots: {{ toJson .Values.toolbox.roots }}
+{{- end }}
+{{- end }}
+
+{{/* One of `providers`, in the gateway's words. */}}
+{{- define "interlock.provider" -}}
+name: {{ .name | quote }}
+address: {{ .address | quote }}
+{{- with .trust }}
+trust: {{ . }}
+{{- end }}
+{{- with .pins }}
+pins: {{ . }}
+{{- end }}
+{{- if .plaintext }}
+plaintext_beyond_loopback: true
+{{- end }}
+{{- if hasKey . "tls" }}
+{{- $directory := printf "/etc/interlock/providers/%s" .name }}
+{{- $tls := dict }}
+{{- with .tls.caSecret }}{{ $_ := set $tls "ca_file" (printf "%s/ca/%s" $directory .key) }}{{ end }}
+{{- if .tls.clientSecret }}
+{{- $_ := set $tls "cert_file" (printf "%s/client/tls.crt" $directory) }}
+{{- $_ := set $tls "key_file" (printf "%s/client/tls.key" $directory) }}
+{{- end }}
+{{- with .tls.serverName }}{{ $_ := set $tls "server_name" . }}{{ end }}
+tls:
+  {{- toYaml $tls | nindent 2 }}
 {{- end }}
 {{- end }}

@@ -137,6 +137,9 @@ volumeMounts:
 - {name: interlock-opa-token, mountPath: /etc/interlock/opa, readOnly: true}
 {{- end }}
 {{- end }}
+{{- if and (include "interlock.toolboxApart" .) .Values.toolbox.tls.secretName }}
+- {name: interlock-toolbox-ca, mountPath: /etc/interlock/toolbox, readOnly: true}
+{{- end }}
 {{- if include "interlock.toolboxBeside" . }}
 - {name: interlock-toolbox, mountPath: /run/interlock-toolbox}
 - {name: interlock-workspace, mountPath: /workspace, readOnly: true}

@@ -193,6 +193,12 @@ config.approvals.webhooks[{{ $index }}].{{ $key }} is a secret, and `config` goe
 providers has {{ .name }} twice; toolbox.enabled brings one of the name toolbox
 {{ end }}
 {{- $names = append $names .name }}
+{{- if and .tokenSecret (not (hasKey . "tls")) (not .plaintext) (not (regexMatch "^(unix:|localhost:|127\\.|\\[::1\\])" .address)) }}
+the token of provider {{ .name }} would be sent to {{ .address }} in plain text: give tls, or say plaintext: true when something else encrypts it
+{{ end }}
+{{- if and .plaintext (hasKey . "tls") }}
+provider {{ .name }} has tls and plaintext: leave one of them out
+{{ end }}
 {{- end }}
 {{- end }}
 
@@ -215,11 +221,14 @@ opa.tokenSecret is for opa.enabled with opa.connect: loopback; a socket is held 
 {{- if not .Values.toolbox.tokenSecret.name }}
 toolbox.run is deployment, and toolbox.tokenSecret.name is empty: whatever reaches its port could call tools without being decided about
 {{ end }}
+{{- if eq (not .Values.toolbox.tls.secretName) (not .Values.toolbox.plaintext) }}
+toolbox.run is deployment, which takes either toolbox.tls.secretName or toolbox.plaintext: true, when something else encrypts the token on its way
+{{ end }}
 {{- if ne .Values.toolbox.agentAccess "none" }}
 toolbox.agentAccess is {{ .Values.toolbox.agentAccess }}, and the toolbox is a pod of its own: the agent sees nothing of it
 {{ end }}
-{{- else if and .Values.toolbox.enabled .Values.toolbox.tokenSecret.name }}
-toolbox.tokenSecret is for toolbox.run: deployment; a socket is held by both containers and nobody else
+{{- else if and .Values.toolbox.enabled (or .Values.toolbox.tokenSecret.name .Values.toolbox.tls.secretName .Values.toolbox.plaintext) }}
+toolbox.tokenSecret, toolbox.tls and toolbox.plaintext are for toolbox.run: deployment; a socket is held by both containers and nobody else
 {{ end }}
 {{- if and .Values.toolbox.enabled (include "interlock.isService" .) (ne .Values.toolbox.agentAccess "none") }}
 toolbox.agentAccess is for shape: sidecar; agents of a service have pods of their own

@@ -72,6 +72,10 @@
   secret: {secretName: {{ .name }}, defaultMode: {{ $mode }}, items: [{key: {{ .key }}, path: {{ .key }}}]}
 {{- end }}
 {{- end }}
+{{- if and (include "interlock.toolboxApart" .) .Values.toolbox.tls.secretName }}
+- name: interlock-toolbox-ca
+  secret: {secretName: {{ .Values.toolbox.tls.secretName }}, defaultMode: {{ $mode }}, items: [{key: ca.crt, path: ca.crt}]}
+{{- end }}
 {{- range .Values.providers }}
 {{- if include "interlock.hasFiles" . }}
 - name: interlock-provider-{{ .name | lower | replace "." "-" | replace "_" "-" }}
