@@ -29,6 +29,7 @@ from interlock_gateway.audit.recorder import AuditRecorder
 from interlock_gateway.clock import SystemClock
 from interlock_gateway.config import Config
 from interlock_gateway.core.clock import Clock
+from interlock_gateway.entrance import entrance
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.extensions.plugged import plugged_in
 from interlock_gateway.facts.offload import OffloadedFacts
@@ -66,8 +67,8 @@ from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.state_directory import state_directory
 from interlock_gateway.telemetry.artifact_metrics import watch_artifacts
 from interlock_gateway.telemetry.exposition import exposed
-from interlock_gateway.telemetry.loop_lag import LoopLag
 from interlock_gateway.telemetry.logs import log_uncaught_of
+from interlock_gateway.telemetry.loop_lag import LoopLag
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.telemetry.surroundings import watch_exemptions, watch_policy, watch_webhooks
 from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
@@ -227,6 +228,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         engine=engine,
         store=store,
         approvals=approvals,
+        entrance=await stack.enter_async_context(entrance(config, clock, metrics)),
         artifacts=artifacts,
         audit=audit,
         metrics=metrics,

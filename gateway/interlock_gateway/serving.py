@@ -12,7 +12,8 @@ from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.config import Config, Front
 from interlock_gateway.core.checkpoint import CheckpointState
 from interlock_gateway.core.clock import Clock
-from interlock_gateway.identity.authenticate import Authenticator, TokenAuthenticator, agent_socket, operator_socket
+from interlock_gateway.entrance import Entrance
+from interlock_gateway.identity.authenticate import Authenticator, agent_socket, operator_socket
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
 from interlock_gateway.operate.shadow_keeper import ShadowKeeper
@@ -46,6 +47,7 @@ from interlock_gateway.transport.health import SERVICE as HEALTH_SERVICE
 from interlock_gateway.transport.health import Health
 from interlock_gateway.transport.http2.listener import Http2Listener
 from interlock_gateway.transport.reflection import reflected
+from interlock_gateway.transport.tls.server_tls import ServerTls
 
 OVERHEAD_BYTES = 1024 * 1024
 """What a request may hold besides the input of its call."""
@@ -80,6 +82,7 @@ class Rooms:
     engine: PolicyEngine
     store: SqlStateStore
     approvals: ApprovalRoom
+    entrance: Entrance
     artifacts: ArtifactStore
     audit: AuditLog
     metrics: Metrics
@@ -119,7 +122,7 @@ class Gateway:
             draining=rooms.pipeline.draining,
             profile=rooms.engine.profile,
             policy_revision=rooms.engine.revision,
-            components=self.components(),
+            components=self.components() + self.rooms.entrance.remarks(),
             sessions=len(book),
             calls_in_flight=rooms.pipeline.in_flight,
             pending_actions=rooms.metrics.pending_actions,
@@ -173,8 +176,7 @@ class Gateway:
         identity = self.config.identity
         mode = int(server.socket_mode, 8)
         agents = self._listener(sockets, agent_socket(identity), mode, admin=False)
-        tokens = TokenAuthenticator(identity.tokens, anonymous=identity.anonymous_agents_on_loopback)
-        agents += self._listener(tcp, tokens, mode, admin=True)
+        agents += self._listener(tcp, self.rooms.entrance.door, mode, admin=True, tls=self.rooms.entrance.tls)
         operators = self._listener(server.operator_listen, operator_socket(identity), 0o600, admin=True)
         health = await self._tell_health()
         for listener in self._listeners:
@@ -239,7 +241,13 @@ class Gateway:
         return address
 
     def _listener(
-        self, addresses: tuple[str, ...], authenticator: Authenticator, mode: int, *, admin: bool
+        self,
+        addresses: tuple[str, ...],
+        authenticator: Authenticator,
+        mode: int,
+        *,
+        admin: bool,
+        tls: ServerTls | None = None,
     ) -> list[str]:
         if not addresses:
             return []
@@ -257,7 +265,7 @@ class Gateway:
             rpcs |= served(APPROVAL_SERVICE, approvals, authenticator, self._open_rpcs)
         rpcs |= self._health.served() | reflected(services)
         made = Http2Listener if self.config.server.front is Front.NGHTTP2 else GrpcioListener
-        listener: Listener = made(rpcs, self._open_rpcs.max_bytes)
+        listener: Listener = made(rpcs, self._open_rpcs.max_bytes, tls)
         self._listeners.append(listener)
         return [listener.listen(self.config.at_state(address), mode) for address in addresses]
 

@@ -14,6 +14,7 @@ NAMES_THAT_SAY_NOTHING = {"base", "common", "helpers", "manager", "misc", "util"
 CATCH_ALL = {
     "gateway/interlock_gateway/artifacts/keeping.py": (1, "who stopped sweeping would let the store fill up"),
     "gateway/interlock_gateway/audit/log.py": (1, "one record's fault must not end the log of all the others"),
+    "gateway/interlock_gateway/identity/oidc/issuer.py": (1, "who stopped would believe the same keys to the end"),
     "gateway/interlock_gateway/operate/policy_watch.py": (1, "who stopped watching would load no policy ever again"),
     "gateway/interlock_gateway/pipeline/decide.py": (1, "the one place that turns failure into denial"),
     "gateway/interlock_gateway/state/session_locks.py": (

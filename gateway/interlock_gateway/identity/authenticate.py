@@ -1,15 +1,15 @@
-"""From a request's credentials to its principal (AUTH-1). One authenticator per listener."""
+"""From a request's credentials to its principal (AUTH-1): sockets, and tokens of our own."""
 
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Awaitable, Iterable
+from typing import Protocol, TypeAlias
 
 from interlock_gateway.config import IdentityConfig, TokenConfig
 from interlock_gateway.core.session import Principal, Role
-from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.peer import Peer
+from interlock_gateway.identity.refusals import Refusal, RefusedError
 
 TOKEN_PREFIX = "ilk_"  # noqa: S105 - the part of a token that is not secret
 _TOKEN = re.compile(r"ilk_[A-Za-z0-9_-]{43}")
@@ -18,13 +18,15 @@ _OPERATING = frozenset({Role.OPERATOR, Role.APPROVER, Role.AUDITOR})
 
 Metadata = Iterable[tuple[str, str | bytes]]
 """A request's metadata as it came: lower-case names, each perhaps more than once."""
+Found: TypeAlias = Principal | Awaitable[Principal]
+"""Who is calling, or who it will turn out to be, once what that needs has been fetched."""
 
 
 class Authenticator(Protocol):
     """Says who is calling."""
 
-    def principal(self, metadata: Metadata, peer: Peer) -> Principal:
-        """The caller. Raises `RequestError` (`unauthenticated`) when it is nobody known."""
+    def principal(self, metadata: Metadata, peer: Peer) -> Found:
+        """The caller. Raises `RequestError` (`unauthenticated`), at once or later, when it is nobody known."""
         ...
 
 
@@ -40,35 +42,27 @@ class SocketAuthenticator:
         return self._principal
 
 
-class TokenAuthenticator:
-    """Bearer tokens, kept as hashes. Without tokens nobody gets in, unless anonymous agents are let in outright."""
+class TokenBook:
+    """Static tokens, kept as hashes."""
 
-    def __init__(self, tokens: Iterable[TokenConfig], *, anonymous: bool) -> None:
+    def __init__(self, tokens: Iterable[TokenConfig]) -> None:
         self._principals = {
             token.sha256: Principal(token.principal, "token", frozenset(token.roles), token.groups) for token in tokens
         }
-        self._anonymous = Principal("anonymous", "anonymous", frozenset({Role.AGENT})) if anonymous else None
 
-    def principal(self, metadata: Metadata, peer: Peer) -> Principal:
-        """The bearer of the token in `authorization`. Raises `RequestError` for none, a malformed or an unknown one."""
-        headers = [value for name, value in metadata if name == "authorization"]
-        if len(headers) > 1 or (headers and not isinstance(headers[0], str)):
-            raise RequestError(RequestFault.UNAUTHENTICATED, "send one authorization header, as text")
-        header = headers[0] if headers else None
-        if not isinstance(header, str):
-            if self._anonymous is not None and peer.local:
-                return self._anonymous
-            raise RequestError(RequestFault.UNAUTHENTICATED, "send a token: authorization: Bearer ilk_...")
-        scheme, _, token = header.partition(" ")
-        if scheme.lower() != "bearer" or not _TOKEN.fullmatch(token):
-            raise RequestError(RequestFault.UNAUTHENTICATED, "the authorization header holds no token of this gateway")
-        return self._known(hashlib.sha256(token.encode()).hexdigest())
+    @staticmethod
+    def looks_like_ours(token: str) -> bool:
+        """Whether it says it is one of this gateway, rather than of an issuer."""
+        return token.startswith(TOKEN_PREFIX)
 
-    def _known(self, digest: str) -> Principal:
-        principal = self._principals.get(digest)
+    def principal(self, token: str) -> Principal:
+        """Whose it is. Raises `RefusedError` for a malformed or an unknown one."""
+        if not _TOKEN.fullmatch(token):
+            raise RefusedError(Refusal.MALFORMED, "the authorization header holds no token of this gateway")
+        principal = self._principals.get(hashlib.sha256(token.encode()).hexdigest())
         # The look-up is by hash of a 256-bit secret: its timing says nothing about any token.
         if principal is None:
-            raise RequestError(RequestFault.UNAUTHENTICATED, "the token is not known")
+            raise RefusedError(Refusal.UNKNOWN_TOKEN, "the token is not known", "no entry of identity.tokens fits it")
         return principal
 
 

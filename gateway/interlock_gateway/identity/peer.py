@@ -10,7 +10,8 @@ class Certificate:
     """A client's certificate, whose chain was verified against the client authorities when the connection was made.
 
     `uris` are its URI SANs and `subject` is its subject as RFC 4514 writes it, both as they stand there; `not_before`
-    and `not_after` are Unix seconds. `fingerprint` is the SHA-256 of all of it, in hex.
+    and `not_after` are Unix seconds. `fingerprint` is the SHA-256 of all of it, in hex. `is_authority`: it may
+    sign others.
     """
 
     uris: tuple[str, ...]
@@ -18,6 +19,7 @@ class Certificate:
     not_before: float
     not_after: float
     fingerprint: str
+    is_authority: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,13 @@ class Peer:
 
     `local`: it is certain that this is a process of this machine, because it came through a Unix socket or from a
     loopback address. `encrypted`: the connection is. `certificate`: what the client showed, if it showed any.
+    `address` is where it comes from, for the log.
     """
 
     local: bool
     encrypted: bool = False
     certificate: Certificate | None = None
+    address: str = ""
 
 
 def is_loopback(address: str) -> bool:

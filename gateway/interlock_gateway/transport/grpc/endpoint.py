@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from google.protobuf.message import DecodeError, Message
 
@@ -96,7 +96,10 @@ class OneRpc:
         self._open.end()
 
 
-Admission = Callable[[Metadata, Peer], Principal]
+Admitted: TypeAlias = Principal | asyncio.Task[Principal]
+"""Who is calling, or what will say so once it has fetched what that needs. Whoever gets a task waits for it, or cancels
+it."""
+Admission = Callable[[Metadata, Peer], Admitted]
 UnaryBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], Awaitable[bytes]]
 StreamBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], AsyncGenerator[bytes, None]]
 DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
@@ -144,19 +147,29 @@ class _Guard:
         self._method = path.removeprefix("/interlock.v1.")
         self._one = OneRpc(open_rpcs, self._method)
 
-    def admit(self, metadata: Metadata, peer: Peer) -> Principal:
-        """Who is calling. Raises `RequestError` for nobody known, and for who may not call this."""
+    def admit(self, metadata: Metadata, peer: Peer) -> Admitted:
+        """Who is calling. Raises `RequestError`, now or later, for nobody known, and for who may not call this."""
         try:
-            principal = self._authenticator.principal(metadata, peer)
-            check_access(principal, self._path)
-        except RequestError as error:
-            self._open.note(self._method, error)
-            raise
+            found = self._authenticator.principal(metadata, peer)
+            if not isinstance(found, Principal):
+                return asyncio.get_running_loop().create_task(self._admitted(found))
+            check_access(found, self._path)
         except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
-            refusal = as_request_error(error)
-            self._open.note(self._method, refusal)
-            raise refusal from None
+            raise self._turned_away(error) from None
+        return found
+
+    async def _admitted(self, found: Awaitable[Principal]) -> Principal:
+        try:
+            principal = await found
+            check_access(principal, self._path)
+        except Exception as error:  # noqa: BLE001 - as above
+            raise self._turned_away(error) from None
         return principal
+
+    def _turned_away(self, error: Exception) -> RequestError:
+        refusal = as_request_error(error)
+        self._open.note(self._method, refusal)
+        return refusal
 
     def unary(self, handler: UnaryHandler) -> UnaryBytes:
         """Stand around a unary handler."""

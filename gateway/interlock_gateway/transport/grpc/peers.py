@@ -6,13 +6,30 @@ from typing import Any, TypeAlias
 import grpc.aio
 
 from interlock_gateway.identity.peer import Peer, is_loopback
+from interlock_gateway.identity.refusals import Refusal, RefusedError
+from interlock_gateway.transport.tls.connected import certificate_in_pem
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 def peer_of(context: Context) -> Peer:
-    """The other end of the connection that a call came in on."""
-    return Peer(local=is_local(context.peer()))
+    """The other end of the connection that a call came in on. Raises `RefusedError` for an odd certificate."""
+    place = context.peer()
+    known = context.auth_context()
+    encrypted = b"ssl" in known.get("transport_security_type", ())
+    shown = known.get("x509_pem_cert", ()) if encrypted else ()
+    try:
+        certificate = certificate_in_pem(next(iter(shown))) if shown else None
+    except ValueError as error:
+        words = "the certificate cannot be read"
+        raise RefusedError(Refusal.CERTIFICATE_INVALID, words, str(error)) from None
+    return Peer(is_local(place), encrypted, certificate, address_in(place))
+
+
+def address_in(peer: str) -> str:
+    """The address in `peer`, as gRPC names it, without its port; empty for a socket."""
+    kind, _, rest = peer.partition(":")
+    return urllib.parse.unquote(rest).rpartition(":")[0].strip("[]") if kind in {"ipv4", "ipv6"} else ""
 
 
 def is_local(peer: str) -> bool:
@@ -21,8 +38,4 @@ def is_local(peer: str) -> bool:
     >>> is_local("unix:"), is_local("ipv4:127.0.0.1:40000"), is_local("ipv6:%5B2001:db8::1%5D:40000")
     (True, True, False)
     """
-    kind, _, rest = peer.partition(":")
-    if kind in {"unix", "unix-abstract"}:
-        return True
-    host = urllib.parse.unquote(rest).rpartition(":")[0]
-    return kind in {"ipv4", "ipv6"} and is_loopback(host.strip("[]"))
+    return peer.partition(":")[0] in {"unix", "unix-abstract"} or is_loopback(address_in(peer))

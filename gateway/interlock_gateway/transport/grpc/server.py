@@ -11,10 +11,12 @@ from typing import Any, NoReturn, Protocol, cast
 import grpc
 import grpc.aio
 
+from interlock_gateway.core.session import Principal
 from interlock_gateway.core.trace import TraceContext, read_trace
 from interlock_gateway.errors import ConfigError, RequestError
 from interlock_gateway.http2.status import StatusError
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
+from interlock_gateway.transport.grpc.credentials import changing_credentials
 from interlock_gateway.transport.grpc.endpoint import (
     Admission,
     DialogueBytes,
@@ -25,10 +27,16 @@ from interlock_gateway.transport.grpc.endpoint import (
 )
 from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
 from interlock_gateway.transport.grpc.peers import Context, peer_of
+from interlock_gateway.transport.tls.server_tls import ServerTls
 
 GATEWAY_SERVICE = "interlock.v1.GatewayService"
 ADMIN_SERVICE = "interlock.v1.AdminService"
 APPROVAL_SERVICE = "interlock.v1.ApprovalService"
+CONNECTIONS = 1024
+"""Connections that an address has at once; more are closed as they come."""
+HANDSHAKE_MS = 10_000
+AGE_MS = 3_600_000
+"""How old a connection with TLS may get: grpcio cannot send those away whose authority is not believed any more."""
 LAST_WORDS_S = 0.1
 """How long an answer that was given may take to leave."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -50,7 +58,8 @@ class Listener(Protocol):
 class GrpcioListener:
     """A server of grpcio with its RPCs and addresses."""
 
-    def __init__(self, served: Mapping[str, Served], max_bytes: int) -> None:
+    def __init__(self, served: Mapping[str, Served], max_bytes: int, tls: ServerTls | None = None) -> None:
+        self._tls = tls
         self._server = grpc.aio.server(
             options=(
                 # What is a little too large is refused in our own words, and what is far too large by gRPC itself.
@@ -59,6 +68,9 @@ class GrpcioListener:
                 ("grpc.so_reuseport", 0),
                 ("grpc.keepalive_time_ms", 60_000),
                 ("grpc.http2.min_ping_interval_without_data_ms", 20_000),
+                ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
+                ("grpc.max_allowed_incoming_connections", CONNECTIONS),
+                *((("grpc.max_connection_age_ms", AGE_MS),) if tls is not None else ()),
             )
         )
         self._server.add_generic_rpc_handlers((_ByPath(served),))
@@ -69,7 +81,7 @@ class GrpcioListener:
         try:
             refuse_taken(address)
             if path is None:
-                port = self._server.add_insecure_port(address)
+                port = self._bind_tcp(address)
                 return f"{address.rpartition(':')[0]}:{port}"
             if not Path(path).parent.is_dir():
                 raise ConfigError(f"cannot listen on {address}: there is no directory {Path(path).parent}")
@@ -81,6 +93,11 @@ class GrpcioListener:
         except RuntimeError as error:
             raise ConfigError(f"cannot listen on {address}: {error}") from None
         return address
+
+    def _bind_tcp(self, address: str) -> int:
+        if self._tls is None:
+            return self._server.add_insecure_port(address)
+        return self._server.add_secure_port(address, changing_credentials(self._tls))
 
     async def start(self) -> None:
         """Serve."""
@@ -128,7 +145,7 @@ def _handler(rpc: Served) -> "grpc.RpcMethodHandler[Any, Any]":
 def _unary(rpc: UnaryBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> bytes:
         try:
-            principal = None if admit is None else admit(_metadata(context), peer_of(context))
+            principal = await _admitted(admit, context)
             return await rpc(raw, principal, context.time_remaining(), _trace(context))
         except (RequestError, StatusError) as error:
             await _abort(context, error)
@@ -139,7 +156,7 @@ def _unary(rpc: UnaryBytes, admit: Admission | None) -> Any:
 def _stream(rpc: StreamBytes, admit: Admission | None) -> Any:
     async def answered(raw: bytes, context: Context) -> AsyncIterator[bytes]:
         try:
-            principal = None if admit is None else admit(_metadata(context), peer_of(context))
+            principal = await _admitted(admit, context)
             async for answer in rpc(raw, principal, context.time_remaining(), _trace(context)):
                 yield answer
         except (RequestError, StatusError) as error:
@@ -157,6 +174,13 @@ def _dialogue(rpc: DialogueBytes) -> Any:
             await _abort(context, error)
 
     return answered
+
+
+async def _admitted(admit: Admission | None, context: Context) -> Principal | None:
+    if admit is None:
+        return None
+    found = admit(_metadata(context), peer_of(context))
+    return found if isinstance(found, Principal) else await found
 
 
 def _metadata(context: Context) -> tuple[tuple[str, str | bytes], ...]:

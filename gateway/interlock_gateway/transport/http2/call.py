@@ -12,8 +12,8 @@ from interlock_gateway.http2.deadlines import Deadlines
 from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, binary, escaped
 from interlock_gateway.http2.messages import Assembler, CompressedMessageError, LargeMessageError, MessageError, framed
 from interlock_gateway.http2.status import Status, StatusError
-from interlock_gateway.transport.grpc.endpoint import Served, too_large
-from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
+from interlock_gateway.transport.grpc.endpoint import Admitted, Served, too_large
+from interlock_gateway.transport.grpc.errors import STATUS_KEY, as_request_error, status_details
 
 Field = tuple[bytes, bytes]
 REQUEST_S = 60.0
@@ -21,6 +21,8 @@ REQUEST_S = 60.0
 INBOX = 64
 LINE_BYTES = 16 * 1024
 """How many requests of one dialogue may wait for their answers, and how large each may be."""
+UNKNOWN_BYTES = 64 * 1024
+"""How much of a request is held until it is known whose it is, when keys have to be fetched for that."""
 ANYBODYS_BYTES = 1024
 """How large a request may be that anybody may make: those who are nobody known hold next to nothing."""
 _START: list[Field] = [(b":status", b"200"), CONTENT_TYPE]
@@ -56,7 +58,7 @@ class Call:
     """One RPC, from its head to its status. Every way out goes through `_end`."""
 
     __slots__ = (
-        "_arriving", "_assembler", "_deadline_s", "_ended", "_held", "_inbox", "_loop",
+        "_admission", "_arriving", "_assembler", "_deadline_s", "_ended", "_held", "_inbox", "_loop",
         "_message", "_most", "_principal", "_served", "_started", "_stream_id", "_task", "_trace", "_whole", "_wire",
     )  # fmt: skip
 
@@ -65,7 +67,7 @@ class Call:
         wire: Wire,
         stream_id: int,
         served: Served,
-        principal: Principal | None,
+        principal: Admitted | None,
         *,
         deadline_s: float | None,
         trace: TraceContext | None,
@@ -74,7 +76,8 @@ class Call:
         self._wire = wire
         self._stream_id = stream_id
         self._served = served
-        self._principal = principal
+        self._principal = principal if isinstance(principal, Principal) else None
+        self._admission = principal if isinstance(principal, asyncio.Task) else None
         self._deadline_s = deadline_s
         self._trace = trace
         if served.dialogue is not None:
@@ -91,6 +94,8 @@ class Call:
         self._ended = False
         self._whole = False
         self._arriving: asyncio.TimerHandle | None = None
+        if self._admission is not None:
+            self._admission.add_done_callback(self._learn)
         if deadline_s is not None:
             wire.deadlines.watch(self, deadline_s)
         if served.dialogue is not None:
@@ -154,6 +159,8 @@ class Call:
         self._stop()
 
     def _stop(self) -> None:
+        if self._admission is not None:
+            self._admission.cancel()
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
@@ -178,6 +185,9 @@ class Call:
 
     def _count(self) -> None:
         held = self._assembler.held + len(self._message or b"")
+        if self._admission is not None and held > UNKNOWN_BYTES:
+            words = "the token cannot be verified now, and the request is too large to wait for that; try again"
+            raise RequestError(RequestFault.IDENTITY_UNAVAILABLE, words)
         if held != self._held:
             allowed = self._wire.hold(held - self._held)
             self._held = held
@@ -205,8 +215,26 @@ class Call:
             self._arriving.cancel()
         if self._message is None:
             raise StatusError(Status.INVALID_ARGUMENT, "one message is expected, and none came")
-        self._task = self._loop.create_task(self._run(self._message))
+        if self._admission is None:
+            self._begin(self._message)
+
+    def _begin(self, message: bytes) -> None:
+        self._task = self._loop.create_task(self._run(message))
         self._message = None
+
+    def _learn(self, admission: "asyncio.Task[Principal]") -> None:
+        """It is known whose the call is, or that it is nobody's."""
+        if admission.cancelled():
+            self.fail(RequestError(RequestFault.CANCELLED, "the gateway is shutting down"))
+            return
+        error = admission.exception()
+        if error is not None:
+            self.fail(error if isinstance(error, RequestError) else as_request_error(error))
+            return
+        self._admission = None
+        self._principal = admission.result()
+        if self._whole and not self._ended and self._message is not None:
+            self._begin(self._message)
 
     async def _run(self, raw: bytes) -> None:
         served, principal = self._served, self._principal

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,9 +32,10 @@ from interlock_gateway.http2.fields import (
 )
 from interlock_gateway.http2.link import Link
 from interlock_gateway.http2.status import Status, StatusError
-from interlock_gateway.identity.peer import Peer, is_local_name
+from interlock_gateway.identity.peer import Peer
 from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2.call import Call, status_fields
+from interlock_gateway.transport.tls.connected import connected_peer
 
 STREAMS = 2048
 """Calls that one connection may have under way at once; the gateway's own bound on calls in flight is lower."""
@@ -66,6 +68,8 @@ class Intake:
     unread: int = 0
     dialogues: int = 0
     connections: "set[ServerConnection]" = field(default_factory=set)
+    handshakes: "dict[asyncio.Task[None], socket.socket]" = field(default_factory=dict)
+    """Of TLS, under way: the oldest first."""
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last connection goes."""
 
@@ -83,9 +87,8 @@ class ServerConnection(Link):
         self._unread = 0
         self._taken: int | None = None
         self._going = False
-        self._peer = Peer(local=False)
-        intake.connections.add(self)
-        intake.empty.clear()
+        self.peer = Peer(local=False)
+        """The other end."""
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -94,8 +97,14 @@ class ServerConnection(Link):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin, unless there are too many connections."""
+        self._intake.connections.add(self)
+        self._intake.empty.clear()
         super().connection_made(transport)
-        self._peer = Peer(local=is_local_name(transport.get_extra_info("peername")))
+        try:
+            self.peer = connected_peer(transport)
+        except ValueError as error:
+            _log.info("a connection was closed", extra={"problem": str(error)})
+            self.abort()
         if len(self._intake.connections) > CONNECTIONS:
             _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
             self.abort()
@@ -236,7 +245,6 @@ class ServerConnection(Link):
             deadline_s = seconds_of(timeout) if timeout is not None else None
         except ValueError as error:
             raise StatusError(Status.INVALID_ARGUMENT, str(error)) from None
-        principal = None if served.admit is None else served.admit(Metadata(request.headers), self._peer)
         if self._unread > (UNREAD_BYTES if self._intake.unread <= ALL_UNREAD_BYTES else UNREAD_SHARE_BYTES):
             raise StatusError(Status.RESOURCE_EXHAUSTED, "read the answers to the calls before this one")
         if served.admit is None and self._anybodys >= ANYBODYS_CALLS:
@@ -246,6 +254,7 @@ class ServerConnection(Link):
             raise StatusError(Status.RESOURCE_EXHAUSTED, f"{DIALOGUES} dialogues are under way already")
         trace = trace_of(request.headers) if TRACE_PARENT in fields else None
         most = self._intake.max_bytes
+        principal = None if served.admit is None else served.admit(Metadata(request.headers), self.peer)
         return Call(self, request.stream_id, served, principal, deadline_s=deadline_s, trace=trace, max_bytes=most)
 
     def _refuse(self, stream_id: int, error: RequestError | StatusError, http_status: bytes = b"200") -> None:

@@ -13,6 +13,8 @@ from interlock_gateway.errors import ConfigError
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
 from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2.connection import Intake, ServerConnection
+from interlock_gateway.transport.http2.tls_door import TlsDoor
+from interlock_gateway.transport.tls.server_tls import ServerTls
 
 BACKLOG = 1024
 HELD_REQUESTS = 32
@@ -23,14 +25,18 @@ _ABSENT = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
 
 class Http2Listener:
-    """Listens on any number of addresses, and serves the same RPCs on each."""
+    """Listens on any number of addresses, and serves the same RPCs on each; on TCP with `tls`, if it is given."""
 
-    def __init__(self, served: Mapping[str, Served], max_bytes: int) -> None:
+    def __init__(self, served: Mapping[str, Served], max_bytes: int, tls: ServerTls | None = None) -> None:
         by_path = {path.encode(): rpc for path, rpc in served.items()}
         self._intake = Intake(by_path, max_bytes, HELD_REQUESTS * max_bytes)
         self._sockets: list[socket.socket] = []
         self._paths: list[tuple[Path, int]] = []
         self._servers: list[asyncio.Server] = []
+        self._tls = tls
+        self._doors: list[asyncio.Task[None]] = []
+        if tls is not None:
+            tls.when_authorities_change(self._send_away)
 
     def listen(self, address: str, socket_mode: int) -> str:
         """Bind to `address`; the address in full, with the port that was chosen. Raises `ConfigError`."""
@@ -49,6 +55,9 @@ class Http2Listener:
         """Serve."""
         loop = asyncio.get_running_loop()
         for bound in self._sockets:
+            if self._tls is not None and bound.family != socket.AF_UNIX:
+                self._doors.append(loop.create_task(TlsDoor(bound, self._intake, self._tls).run()))
+                continue
             make = loop.create_unix_server if bound.family == socket.AF_UNIX else loop.create_server
             self._servers.append(await make(lambda: ServerConnection(self._intake), sock=bound, backlog=BACKLOG))
 
@@ -73,7 +82,15 @@ class Http2Listener:
                 async with asyncio.timeout(most_s):
                     await self._intake.empty.wait()
 
+    def _send_away(self) -> None:
+        """Have those come again who were let in by authorities that may not be believed any more."""
+        for connection in tuple(self._intake.connections):
+            if connection.peer.certificate is not None:
+                connection.go_away()
+
     def _close_doors(self) -> None:
+        for task in (*self._doors, *self._intake.handshakes):
+            task.cancel()
         for server in self._servers:
             server.close()
         for bound in self._sockets:
@@ -83,7 +100,7 @@ class Http2Listener:
             with suppress(FileNotFoundError):
                 if path.stat().st_ino == inode:
                     path.unlink()
-        self._servers, self._sockets, self._paths = [], [], []
+        self._servers, self._sockets, self._paths, self._doors = [], [], [], []
 
     def _bind_unix(self, path: Path, socket_mode: int, address: str) -> None:
         if not path.parent.is_dir():

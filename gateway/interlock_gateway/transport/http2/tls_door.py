@@ -1,0 +1,86 @@
+"""Lets connections in that have shaken hands: TLS before anything of HTTP/2 is there to be held (AUTH-1).
+
+Handshakes are counted among the connections of their listener, end after a few seconds, and are dropped, the oldest
+first, when there are many: who connects and says nothing keeps nobody out.
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+
+from interlock_gateway.identity.refusals import Seldom
+from interlock_gateway.transport.http2.connection import CONNECTIONS, Intake, ServerConnection
+from interlock_gateway.transport.tls.server_tls import ServerTls
+
+HANDSHAKE_S = 10.0
+HANDSHAKES = CONNECTIONS // 4
+GOODBYE_S = 5.0
+"""How long the other end may take to say goodbye, once it was said to it."""
+NO_ROOM_S = 0.2
+"""How long nobody is let in when the process has no room for another connection."""
+_log = logging.getLogger(__name__)
+
+
+class TlsDoor:
+    """Accepts what comes in on one socket, until cancelled."""
+
+    def __init__(self, bound: socket.socket, intake: Intake, tls: ServerTls) -> None:
+        self._bound = bound
+        self._intake = intake
+        self._tls = tls
+        self._loop = asyncio.get_running_loop()
+        self._seldom = Seldom()
+        bound.settimeout(0)
+
+    async def run(self) -> None:
+        """Let in who comes."""
+        while True:
+            try:
+                accepted, _ = await self._loop.sock_accept(self._bound)
+            except OSError as error:
+                _log.warning("a connection could not be accepted", extra={"problem": error.strerror})
+                await asyncio.sleep(NO_ROOM_S)
+                continue
+            self._greet(accepted)
+
+    def _greet(self, accepted: socket.socket) -> None:
+        intake = self._intake
+        if len(intake.connections) + len(intake.handshakes) >= CONNECTIONS:
+            _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
+            accepted.close()
+            return
+        if len(intake.handshakes) >= HANDSHAKES:
+            next(iter(intake.handshakes)).cancel()
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        task = self._loop.create_task(self._shake_hands(accepted))
+        intake.handshakes[task] = accepted
+        task.add_done_callback(self._shaken)
+
+    def _shaken(self, task: "asyncio.Task[None]") -> None:
+        accepted = self._intake.handshakes.pop(task)
+        if task.cancelled():
+            accepted.close()
+
+    async def _shake_hands(self, accepted: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: ServerConnection(self._intake),
+                accepted,
+                ssl=self._tls.context,
+                ssl_handshake_timeout=HANDSHAKE_S,
+                ssl_shutdown_timeout=GOODBYE_S,
+            )
+        except OSError as error:
+            problem = _words(error)
+            self._tls.counts["failed_handshakes"] += 1
+            if self._seldom.allows(problem, self._loop.time()):
+                _log.info("a TLS handshake failed", extra={"problem": problem})
+
+
+def _words(error: OSError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the client's certificate is not accepted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or "the other end went").lower().replace("_", " ")
+    return error.strerror or str(error) or type(error).__name__

@@ -1,0 +1,181 @@
+"""The gateway's certificate, its key, and the authorities of clients: as they are in their files now (AUTH-1).
+
+What is new in the files is used for new connections; connections that are there stay. Files that cannot be used, such
+as a certificate without its key, change nothing, and are looked at again until they fit.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from interlock_gateway.config_server import TlsConfig
+from interlock_gateway.core.clock import Clock
+from interlock_gateway.errors import ConfigError
+
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Those of TLS 1.2 that HTTP/2 allows (RFC 9113, appendix A); TLS 1.3 has no others."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Files that fit together, and the context made of them. `ends_at` is in Unix seconds."""
+
+    context: ssl.SSLContext
+    certificate: bytes
+    key: bytes
+    authorities: bytes | None
+    ends_at: float
+    digest: str
+
+
+class UnusableError(Exception):
+    """The files cannot be used; says why, and nothing that stands in them."""
+
+
+class ServerTls:
+    """What TLS listeners show, and whom they believe. Raises `ConfigError` when the files cannot be used."""
+
+    def __init__(self, config: TlsConfig, clock: Clock) -> None:
+        self._config = config
+        self._clock = clock
+        self._tell: list[Callable[[], None]] = []
+        self.counts: Counter[str] = Counter(loaded=0, refused=0, failed_handshakes=0)
+        self.problem = ""
+        """Why the files as they are now are not used; empty when they are."""
+        try:
+            self.material = _read(config, clock.now())
+        except UnusableError as error:
+            raise ConfigError(f"server.tls cannot be used: {error}") from None
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What the next connection is made with."""
+        return self.material.context
+
+    @property
+    def told(self) -> str:
+        """Until when the certificate holds, and why a newer one is not used."""
+        ends = datetime.fromtimestamp(self.material.ends_at, UTC).isoformat(timespec="seconds")
+        return f"until {ends}" + (f"; the new one cannot be used: {self.problem}" if self.problem else "")
+
+    @property
+    def requires_certificates(self) -> bool:
+        """Whether nobody gets in without one."""
+        return self._config.client_ca_file is not None and self._config.clients == "require"
+
+    def when_authorities_change(self, tell: Callable[[], None]) -> None:
+        """Have `tell` called when other authorities are believed than before."""
+        self._tell.append(tell)
+
+    async def look(self) -> bool:
+        """Take what is in the files, if it is something else and fits; whether it was taken."""
+        try:
+            found = await asyncio.to_thread(self._changed)
+        except UnusableError as error:
+            self._keep_the_old(str(error))
+            return False
+        if found is None:
+            self.problem = ""
+            return False
+        self._take(found)
+        return True
+
+    def _changed(self) -> Material | None:
+        """What the files hold now, if it is something else. Raises `UnusableError`."""
+        if _digest(self._config) == self.material.digest:
+            return None
+        return _read(self._config, self._clock.now())
+
+    def _take(self, found: Material) -> None:
+        others = found.authorities != self.material.authorities
+        self.material, self.problem = found, ""
+        self.counts["loaded"] += 1
+        _log.info("the gateway's certificate was loaded anew", extra={"ends_at": found.ends_at})
+        for tell in self._tell if others else ():
+            tell()
+
+    async def follow(self) -> None:
+        """Look every few seconds, until cancelled."""
+        while True:
+            await asyncio.sleep(self._config.watch_s)
+            await self.look()
+
+    def _keep_the_old(self, problem: str) -> None:
+        # Files that are changed one after the other fit a moment later. What stays wrong is said once.
+        if problem != self.problem:
+            _log.warning("the gateway's new certificate cannot be used; the old one stays", extra={"problem": problem})
+            self.counts["refused"] += 1
+        self.problem = problem
+
+
+def _read(config: TlsConfig, now: float) -> Material:
+    digest = _digest(config)
+    certificate, key, authorities = _bytes(config)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_ciphers(_CIPHERS)
+    context.set_alpn_protocols(["h2"])
+    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
+    # A session that is resumed shows no certificate: each connection shows its own.
+    context.num_tickets = 0
+    try:
+        context.load_cert_chain(config.cert_file, config.key_file, password=_no_password)
+    except (OSError, ValueError) as error:
+        raise UnusableError(f"{config.cert_file} and {config.key_file}: {_words(error)}") from None
+    ends_at = _ends_at(config.cert_file, certificate)
+    if ends_at <= now:
+        raise UnusableError(f"{config.cert_file} has expired")
+    if authorities is not None:
+        _believe(context, config, authorities)
+    if _digest(config) != digest:
+        raise UnusableError("the files changed while they were read")
+    return Material(context, certificate, key, authorities, ends_at, digest)
+
+
+def _believe(context: ssl.SSLContext, config: TlsConfig, authorities: bytes) -> None:
+    try:
+        context.load_verify_locations(cadata=authorities.decode("ascii"))
+    except (ssl.SSLError, ValueError) as error:
+        raise UnusableError(f"{config.client_ca_file} holds no authorities: {_words(error)}") from None
+    context.verify_mode = ssl.CERT_REQUIRED if config.clients == "require" else ssl.CERT_OPTIONAL
+
+
+def _ends_at(file: Path, certificate: bytes) -> float:
+    from cryptography import x509  # noqa: PLC0415 -- 2 MB that only who has a certificate pays for
+
+    try:
+        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+    except ValueError:
+        raise UnusableError(f"{file} holds no certificate in PEM") from None
+
+
+def _bytes(config: TlsConfig) -> tuple[bytes, bytes, bytes | None]:
+    try:
+        authorities = None if config.client_ca_file is None else config.client_ca_file.read_bytes()
+        return config.cert_file.read_bytes(), config.key_file.read_bytes(), authorities
+    except OSError as error:
+        raise UnusableError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
+def _digest(config: TlsConfig) -> str:
+    return sha256(b"".join(sha256(one or b"").digest() for one in _bytes(config))).hexdigest()
+
+
+def _no_password() -> bytes:
+    # Without this, OpenSSL would ask for the password of an encrypted key on the terminal.
+    return b""
+
+
+def _words(error: Exception) -> str:
+    """What is wrong, in words that say nothing of the content."""
+    if isinstance(error, ssl.SSLError):
+        said = (error.reason or "no PEM").lower().replace("_", " ")
+        return {"key values mismatch": "the key is not the certificate's"}.get(said, said)
+    return str(getattr(error, "strerror", None) or "no PEM")
