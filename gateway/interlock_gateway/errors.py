@@ -59,6 +59,7 @@ class RequestFault(StrEnum):
     DRAINING = "draining"
     DEADLINE = "deadline"
     CANCELLED = "cancelled"
+    IDENTITY_UNAVAILABLE = "identity_unavailable"
     STATE_UNAVAILABLE = "state_unavailable"
     AUDIT_UNAVAILABLE = "audit_unavailable"
     ARTIFACTS_UNAVAILABLE = "artifacts_unavailable"
