@@ -33,6 +33,7 @@ decision := {
 	"reasons": reasons,
 	"obligations": obligations,
 	"notes": sort({finding.note | some finding in findings} | exemption_notes),
+	"exemptions": sort(exemptions_used),
 }
 
 # What all rules found, the shipped and the operator's own.

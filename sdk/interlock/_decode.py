@@ -8,7 +8,16 @@ from typing import Any, TypeVar, cast
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from interlock.decisions import Classification, Decision, Effect, Obligations, Reason, ShadowDecision, Verdict
+from interlock.decisions import (
+    Classification,
+    Decision,
+    Effect,
+    Exemption,
+    Obligations,
+    Reason,
+    ShadowDecision,
+    Verdict,
+)
 from interlock.results import (
     Artifact,
     CallResult,
@@ -123,6 +132,18 @@ def decision(message: decision_pb2.Decision) -> Decision:
         observe_only=message.observe_only,
         call_digest=message.call_digest,
         decided_at=moment(message, "decided_at"),
+        exemptions=tuple(map(_exemption, message.exemptions)),
+    )
+
+
+def _exemption(message: decision_pb2.Exemption) -> Exemption:
+    return Exemption(
+        id=message.id,
+        rule=message.rule,
+        scope=message.scope,
+        reason=message.reason,
+        owner=message.owner,
+        expires_at=moment(message, "expires_at"),
     )
 
 

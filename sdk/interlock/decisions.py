@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["Classification", "Decision", "Effect", "Obligations", "Reason", "ShadowDecision", "Verdict"]
+__all__ = ["Classification", "Decision", "Effect", "Exemption", "Obligations", "Reason", "ShadowDecision", "Verdict"]
 
 
 class Verdict(StrEnum):
@@ -68,6 +68,21 @@ class Obligations:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exemption:
+    """An exemption that made a decision looser than it would have been, and who answers for it.
+
+    `scope` is "everything", or JSON as the operator wrote it.
+    """
+
+    id: str
+    rule: str
+    scope: str
+    reason: str
+    owner: str
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowDecision:
     """What a candidate policy would have decided; it enforces nothing."""
 
@@ -93,6 +108,7 @@ class Decision:
     observe_only: bool = False
     call_digest: str = ""
     decided_at: datetime | None = None
+    exemptions: tuple[Exemption, ...] = ()
 
     @property
     def allowed(self) -> bool:

@@ -139,6 +139,7 @@ def _facts(found: policy_pb2.PolicyStatus) -> list[tuple[str, Any]]:
         ("from disk", "the last good bundle, because its source could not be used" if found.from_disk else None),
         ("source", found.source_error or None),
         ("rules", found.rules),
+        ("exemptions in force", found.exemptions or None),
         ("in force since", found.activated_at.ToJsonString() if found.HasField("activated_at") else None),
     ]
 

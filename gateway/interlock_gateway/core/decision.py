@@ -73,6 +73,18 @@ HARMLESS = ("read_only", "_routine")
 
 
 @dataclass(frozen=True, slots=True)
+class UsedExemption:
+    """An exemption that made a decision looser than it would have been (POL-2); `expires_unix_s` is its end."""
+
+    id: str
+    rule: str
+    scope: str
+    reason: str
+    owner: str
+    expires_unix_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """One evaluation's answer.
 
@@ -90,6 +102,7 @@ class Decision:
     profile: str = ""
     call_digest: str = ""
     enforced: bool = True
+    exemptions: tuple[UsedExemption, ...] = ()
 
     def bound_to(self, call_digest: str) -> "Decision":
         """The same decision, about the call with this digest."""
@@ -104,6 +117,7 @@ class Decision:
             self.profile,
             call_digest,
             self.enforced,
+            self.exemptions,
         )
 
     @property

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import cast
 
@@ -14,11 +15,13 @@ from interlock_gateway.core.decision import (
     GatewayErrorCode,
     Obligations,
     Reason,
+    UsedExemption,
     Verdict,
 )
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
-_KNOWN = frozenset({"verdict", "reasons", "obligations", "notes"})
+_KNOWN = frozenset({"verdict", "reasons", "obligations", "notes", "exemptions"})
+_EXEMPTION = frozenset({"id", "rule", "scope", "reason", "owner", "expires"})
 _KNOWN_OBLIGATIONS = frozenset(Obligations.__dataclass_fields__) - {"set_fields"} | {"set"}
 _VERDICTS: dict[str, Verdict] = {verdict.value: verdict for verdict in Verdict}
 _LARGEST_KEPT = 2048
@@ -34,6 +37,7 @@ def read_decision(raw: bytes, *, decision_id: str, policy: ActivePolicy) -> Deci
         reasons=said.reasons,
         obligations=said.obligations,
         notes=said.notes,
+        exemptions=said.exemptions,
         policy_revision=policy.revision,
         profile=policy.profile,
         enforced=policy.enforced,
@@ -46,6 +50,7 @@ class _Said:
     reasons: tuple[Reason, ...]
     obligations: Obligations
     notes: tuple[str, ...]
+    exemptions: tuple[UsedExemption, ...]
 
 
 def _said(raw: bytes) -> _Said:
@@ -63,6 +68,7 @@ def _said(raw: bytes) -> _Said:
         reasons=tuple(_reason(item) for item in _list(document.get("reasons", []), "reasons")),
         obligations=_obligations(document.get("obligations")),
         notes=_strings(document.get("notes", []), "notes"),
+        exemptions=tuple(_exemption(item) for item in _list(document.get("exemptions", []), "exemptions")),
     )
 
 
@@ -94,6 +100,19 @@ def _reason(value: JsonValue) -> Reason:
     if not all(isinstance(part, str) for part in parts) or not parts[0]:
         raise _malformed("a reason of the decision lacks its code, or holds something that is not a string")
     return Reason(*cast("list[str]", parts))
+
+
+def _exemption(value: JsonValue) -> UsedExemption:
+    if not isinstance(value, dict) or value.keys() != _EXEMPTION:
+        raise _malformed("an exemption of the decision is not an object with its six members")
+    if not all(isinstance(part, str) for part in value.values()):
+        raise _malformed("an exemption of the decision holds something that is not a string")
+    said = cast("dict[str, str]", value)
+    try:
+        ends = datetime.fromisoformat(said["expires"]).timestamp()
+    except (ValueError, OverflowError):
+        raise _malformed("an exemption of the decision ends at no time") from None
+    return UsedExemption(said["id"], said["rule"], said["scope"], said["reason"], said["owner"], ends)
 
 
 def _obligations(value: JsonValue) -> Obligations:

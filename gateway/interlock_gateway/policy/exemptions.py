@@ -4,6 +4,7 @@ Each names a rule, whom and what it covers, why, who answers for it, and when it
 into the data so that a decision looks up those that may concern it and no others.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -169,6 +170,7 @@ def _entry(exemption: Exemption) -> JsonObject:
     return {
         "rule": exemption.rule,
         "scope": {EVERYTHING: True} if isinstance(exemption.scope, str) else _looked_up(exemption.scope),
+        "scope_text": _as_text(exemption.scope),
         "reason": exemption.reason,
         "owner": exemption.owner,
         "becomes": exemption.becomes,
@@ -181,6 +183,11 @@ def _looked_up(scope: Scope) -> JsonObject:
     """The matchers with their lists as objects: policies look things up and do not search."""
     given = scope.model_dump(exclude_none=True)
     return {name: _keys(value) for name, value in given.items()}
+
+
+def _as_text(scope: Scope | str) -> str:
+    """The scope as it is told to people: JSON, as it was written."""
+    return scope if isinstance(scope, str) else json.dumps(scope.model_dump(exclude_none=True), sort_keys=True)
 
 
 def _keys(value: Any) -> JsonValue:

@@ -49,7 +49,21 @@ in_force(entry) if {
 	input.call.time_unix_s < entry.expires_unix_s
 }
 
-# Said of each exemption that changed the decision: without it there would be another verdict, or one reason more.
+# Each exemption that changed the decision: without it there would be another verdict, or one reason more.
+exemptions_used contains used if {
+	some [finding, [_, id]] in exempted
+	mattered(finding.verdict)
+	entry := data.interlock.exemptions.entries[id]
+	used := {
+		"id": id,
+		"rule": finding.rule,
+		"scope": entry.scope_text,
+		"reason": entry.reason,
+		"owner": entry.owner,
+		"expires": entry.expires,
+	}
+}
+
 exemption_notes contains note if {
 	some [finding, [_, id]] in exempted
 	mattered(finding.verdict)

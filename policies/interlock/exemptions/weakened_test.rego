@@ -6,6 +6,7 @@ entry(more) := object.union(
 	{
 		"rule": "test/deny",
 		"scope": {"everything": true},
+		"scope_text": "everything",
 		"reason": "because",
 		"owner": "platform",
 		"becomes": "allow",
@@ -43,6 +44,14 @@ test_exemption_makes_a_finding_as_weak_as_it_says_and_is_reported if {
 		decision.verdict == becomes
 		decision.reasons == [reason("deny")]
 		decision.notes == [note("e", "test/deny", "deny", becomes)]
+		decision.exemptions == [{
+			"id": "e",
+			"rule": "test/deny",
+			"scope": "everything",
+			"reason": "because",
+			"owner": "platform",
+			"expires": "2026-06-01T00:00:00Z",
+		}]
 	}
 }
 

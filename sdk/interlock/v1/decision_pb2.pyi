@@ -134,15 +134,17 @@ class ShadowDecision(_message.Message):
     def __init__(self, verdict: _Optional[_Union[Verdict, str]] = ..., reasons: _Optional[_Iterable[_Union[Reason, _Mapping]]] = ..., obligations: _Optional[_Union[Obligations, _Mapping]] = ..., policy_revision: _Optional[str] = ..., differs: _Optional[bool] = ...) -> None: ...
 
 class Exemption(_message.Message):
-    __slots__ = ("rule", "scope", "reason", "owner", "expires_at")
+    __slots__ = ("rule", "scope", "reason", "owner", "expires_at", "id")
     RULE_FIELD_NUMBER: _ClassVar[int]
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
     rule: str
     scope: str
     reason: str
     owner: str
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, rule: _Optional[str] = ..., scope: _Optional[str] = ..., reason: _Optional[str] = ..., owner: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    id: str
+    def __init__(self, rule: _Optional[str] = ..., scope: _Optional[str] = ..., reason: _Optional[str] = ..., owner: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...

@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from interlock.v1 import decision_pb2 as interlock_dot_v1_dot_decision__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19interlock/v1/policy.proto\x12\x0cinterlock.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1binterlock/v1/decision.proto\"\xa5\x03\n\x0cPolicyStatus\x12\x10\n\x08revision\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x0f\n\x07profile\x18\x03 \x01(\t\x12\x0f\n\x07sources\x18\x04 \x03(\t\x12\x30\n\x0c\x61\x63tivated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05rules\x18\x06 \x01(\r\x12\x1a\n\x12signature_verified\x18\x07 \x01(\x08\x12/\n\x0blast_reload\x18\x08 \x01(\x0b\x32\x1a.interlock.v1.PolicyReload\x12/\n\x06shadow\x18\t \x01(\x0b\x32\x1a.interlock.v1.ShadowStatusH\x00\x88\x01\x01\x12\x16\n\x0e\x65ngine_healthy\x18\n \x01(\x08\x12\x14\n\x0c\x65ngine_error\x18\x0b \x01(\t\x12\x14\n\x0csource_error\x18\x0c \x01(\t\x12\x11\n\tfrom_disk\x18\r \x01(\x08\x12\x1c\n\x0f\x62undle_sequence\x18\x0e \x01(\x04H\x01\x88\x01\x01\x42\t\n\x07_shadowB\x12\n\x10_bundle_sequence\"\x8b\x01\n\x0cPolicyReload\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12\x10\n\x08revision\x18\x02 \x01(\t\x12-\n\x08problems\x18\x03 \x03(\x0b\x32\x1b.interlock.v1.PolicyProblem\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"J\n\rPolicyProblem\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\x0c\n\x04line\x18\x02 \x01(\r\x12\x0c\n\x04\x63ode\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x90\x02\n\x0cShadowStatus\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\t\x12)\n\x05since\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tevaluated\x18\x04 \x01(\x04\x12\x10\n\x08\x64iffered\x18\x05 \x01(\x04\x12\x0f\n\x07skipped\x18\x06 \x01(\x04\x12\x34\n\x0b\x64ifferences\x18\x07 \x03(\x0b\x32\x1f.interlock.v1.VerdictDifference\x12\x0f\n\x07profile\x18\x08 \x01(\t\x12\'\n\x05skips\x18\t \x03(\x0b\x32\x18.interlock.v1.ShadowSkip\x12\r\n\x05\x65rror\x18\n \x01(\t\"(\n\nShadowSkip\x12\x0b\n\x03why\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"\xf4\x01\n\x10ShadowDifference\x12(\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\x11\n\tprincipal\x18\x06 \x01(\t\x12+\n\x06\x61\x63tive\x18\x07 \x01(\x0b\x32\x1b.interlock.v1.ShadowVerdict\x12.\n\tcandidate\x18\x08 \x01(\x0b\x32\x1b.interlock.v1.ShadowVerdict\"n\n\rShadowVerdict\x12\x0f\n\x07verdict\x18\x01 \x01(\t\x12%\n\x07reasons\x18\x02 \x03(\x0b\x32\x14.interlock.v1.Reason\x12\x13\n\x0bobligations\x18\x03 \x03(\t\x12\x10\n\x08revision\x18\x04 \x01(\t\"E\n\x11VerdictDifference\x12\x0e\n\x06\x61\x63tive\x18\x01 \x01(\t\x12\x11\n\tcandidate\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x04\x42\\\n\x10\x64\x65v.interlock.v1P\x01ZFgithub.com/interlock-gateway/interlock/gen/go/interlock/v1;interlockv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19interlock/v1/policy.proto\x12\x0cinterlock.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1binterlock/v1/decision.proto\"\xb9\x03\n\x0cPolicyStatus\x12\x10\n\x08revision\x18\x01 \x01(\t\x12\x0e\n\x06\x65ngine\x18\x02 \x01(\t\x12\x0f\n\x07profile\x18\x03 \x01(\t\x12\x0f\n\x07sources\x18\x04 \x03(\t\x12\x30\n\x0c\x61\x63tivated_at\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05rules\x18\x06 \x01(\r\x12\x1a\n\x12signature_verified\x18\x07 \x01(\x08\x12/\n\x0blast_reload\x18\x08 \x01(\x0b\x32\x1a.interlock.v1.PolicyReload\x12/\n\x06shadow\x18\t \x01(\x0b\x32\x1a.interlock.v1.ShadowStatusH\x00\x88\x01\x01\x12\x16\n\x0e\x65ngine_healthy\x18\n \x01(\x08\x12\x14\n\x0c\x65ngine_error\x18\x0b \x01(\t\x12\x14\n\x0csource_error\x18\x0c \x01(\t\x12\x11\n\tfrom_disk\x18\r \x01(\x08\x12\x1c\n\x0f\x62undle_sequence\x18\x0e \x01(\x04H\x01\x88\x01\x01\x12\x12\n\nexemptions\x18\x0f \x01(\rB\t\n\x07_shadowB\x12\n\x10_bundle_sequence\"\x8b\x01\n\x0cPolicyReload\x12\x10\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x08\x12\x10\n\x08revision\x18\x02 \x01(\t\x12-\n\x08problems\x18\x03 \x03(\x0b\x32\x1b.interlock.v1.PolicyProblem\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"J\n\rPolicyProblem\x12\x0c\n\x04\x66ile\x18\x01 \x01(\t\x12\x0c\n\x04line\x18\x02 \x01(\r\x12\x0c\n\x04\x63ode\x18\x03 \x01(\t\x12\x0f\n\x07message\x18\x04 \x01(\t\"\x90\x02\n\x0cShadowStatus\x12\x0e\n\x06source\x18\x01 \x01(\t\x12\x10\n\x08revision\x18\x02 \x01(\t\x12)\n\x05since\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tevaluated\x18\x04 \x01(\x04\x12\x10\n\x08\x64iffered\x18\x05 \x01(\x04\x12\x0f\n\x07skipped\x18\x06 \x01(\x04\x12\x34\n\x0b\x64ifferences\x18\x07 \x03(\x0b\x32\x1f.interlock.v1.VerdictDifference\x12\x0f\n\x07profile\x18\x08 \x01(\t\x12\'\n\x05skips\x18\t \x03(\x0b\x32\x18.interlock.v1.ShadowSkip\x12\r\n\x05\x65rror\x18\n \x01(\t\"(\n\nShadowSkip\x12\x0b\n\x03why\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"\xf4\x01\n\x10ShadowDifference\x12(\n\x04time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x04 \x01(\t\x12\x0c\n\x04tool\x18\x05 \x01(\t\x12\x11\n\tprincipal\x18\x06 \x01(\t\x12+\n\x06\x61\x63tive\x18\x07 \x01(\x0b\x32\x1b.interlock.v1.ShadowVerdict\x12.\n\tcandidate\x18\x08 \x01(\x0b\x32\x1b.interlock.v1.ShadowVerdict\"n\n\rShadowVerdict\x12\x0f\n\x07verdict\x18\x01 \x01(\t\x12%\n\x07reasons\x18\x02 \x03(\x0b\x32\x14.interlock.v1.Reason\x12\x13\n\x0bobligations\x18\x03 \x03(\t\x12\x10\n\x08revision\x18\x04 \x01(\t\"E\n\x11VerdictDifference\x12\x0e\n\x06\x61\x63tive\x18\x01 \x01(\t\x12\x11\n\tcandidate\x18\x02 \x01(\t\x12\r\n\x05\x63ount\x18\x03 \x01(\x04\x42\\\n\x10\x64\x65v.interlock.v1P\x01ZFgithub.com/interlock-gateway/interlock/gen/go/interlock/v1;interlockv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,19 +35,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\020dev.interlock.v1P\001ZFgithub.com/interlock-gateway/interlock/gen/go/interlock/v1;interlockv1'
   _globals['_POLICYSTATUS']._serialized_start=106
-  _globals['_POLICYSTATUS']._serialized_end=527
-  _globals['_POLICYRELOAD']._serialized_start=530
-  _globals['_POLICYRELOAD']._serialized_end=669
-  _globals['_POLICYPROBLEM']._serialized_start=671
-  _globals['_POLICYPROBLEM']._serialized_end=745
-  _globals['_SHADOWSTATUS']._serialized_start=748
-  _globals['_SHADOWSTATUS']._serialized_end=1020
-  _globals['_SHADOWSKIP']._serialized_start=1022
-  _globals['_SHADOWSKIP']._serialized_end=1062
-  _globals['_SHADOWDIFFERENCE']._serialized_start=1065
-  _globals['_SHADOWDIFFERENCE']._serialized_end=1309
-  _globals['_SHADOWVERDICT']._serialized_start=1311
-  _globals['_SHADOWVERDICT']._serialized_end=1421
-  _globals['_VERDICTDIFFERENCE']._serialized_start=1423
-  _globals['_VERDICTDIFFERENCE']._serialized_end=1492
+  _globals['_POLICYSTATUS']._serialized_end=547
+  _globals['_POLICYRELOAD']._serialized_start=550
+  _globals['_POLICYRELOAD']._serialized_end=689
+  _globals['_POLICYPROBLEM']._serialized_start=691
+  _globals['_POLICYPROBLEM']._serialized_end=765
+  _globals['_SHADOWSTATUS']._serialized_start=768
+  _globals['_SHADOWSTATUS']._serialized_end=1040
+  _globals['_SHADOWSKIP']._serialized_start=1042
+  _globals['_SHADOWSKIP']._serialized_end=1082
+  _globals['_SHADOWDIFFERENCE']._serialized_start=1085
+  _globals['_SHADOWDIFFERENCE']._serialized_end=1329
+  _globals['_SHADOWVERDICT']._serialized_start=1331
+  _globals['_SHADOWVERDICT']._serialized_end=1441
+  _globals['_VERDICTDIFFERENCE']._serialized_start=1443
+  _globals['_VERDICTDIFFERENCE']._serialized_end=1512
 # @@protoc_insertion_point(module_scope)

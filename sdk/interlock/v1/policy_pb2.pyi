@@ -11,7 +11,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PolicyStatus(_message.Message):
-    __slots__ = ("revision", "engine", "profile", "sources", "activated_at", "rules", "signature_verified", "last_reload", "shadow", "engine_healthy", "engine_error", "source_error", "from_disk", "bundle_sequence")
+    __slots__ = ("revision", "engine", "profile", "sources", "activated_at", "rules", "signature_verified", "last_reload", "shadow", "engine_healthy", "engine_error", "source_error", "from_disk", "bundle_sequence", "exemptions")
     REVISION_FIELD_NUMBER: _ClassVar[int]
     ENGINE_FIELD_NUMBER: _ClassVar[int]
     PROFILE_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +26,7 @@ class PolicyStatus(_message.Message):
     SOURCE_ERROR_FIELD_NUMBER: _ClassVar[int]
     FROM_DISK_FIELD_NUMBER: _ClassVar[int]
     BUNDLE_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    EXEMPTIONS_FIELD_NUMBER: _ClassVar[int]
     revision: str
     engine: str
     profile: str
@@ -40,7 +41,8 @@ class PolicyStatus(_message.Message):
     source_error: str
     from_disk: bool
     bundle_sequence: int
-    def __init__(self, revision: _Optional[str] = ..., engine: _Optional[str] = ..., profile: _Optional[str] = ..., sources: _Optional[_Iterable[str]] = ..., activated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rules: _Optional[int] = ..., signature_verified: _Optional[bool] = ..., last_reload: _Optional[_Union[PolicyReload, _Mapping]] = ..., shadow: _Optional[_Union[ShadowStatus, _Mapping]] = ..., engine_healthy: _Optional[bool] = ..., engine_error: _Optional[str] = ..., source_error: _Optional[str] = ..., from_disk: _Optional[bool] = ..., bundle_sequence: _Optional[int] = ...) -> None: ...
+    exemptions: int
+    def __init__(self, revision: _Optional[str] = ..., engine: _Optional[str] = ..., profile: _Optional[str] = ..., sources: _Optional[_Iterable[str]] = ..., activated_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rules: _Optional[int] = ..., signature_verified: _Optional[bool] = ..., last_reload: _Optional[_Union[PolicyReload, _Mapping]] = ..., shadow: _Optional[_Union[ShadowStatus, _Mapping]] = ..., engine_healthy: _Optional[bool] = ..., engine_error: _Optional[str] = ..., source_error: _Optional[str] = ..., from_disk: _Optional[bool] = ..., bundle_sequence: _Optional[int] = ..., exemptions: _Optional[int] = ...) -> None: ...
 
 class PolicyReload(_message.Message):
     __slots__ = ("accepted", "revision", "problems", "time")

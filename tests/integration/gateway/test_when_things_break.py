@@ -62,6 +62,10 @@ MALFORMED_DECISIONS = [
     b'{"verdict":"allow","obligations":{"strip":"text"}}',
     b'{"verdict":"allow","obligations":{"max_result_bytes":-1}}',
     b'{"verdict":"allow","obligations":{"timeout_s":"soon"}}',
+    b'{"verdict":"allow","exemptions":{}}',
+    b'{"verdict":"allow","exemptions":[{"id":"a"}]}',
+    b'{"verdict":"allow","exemptions":[{"id":"","rule":"","scope":"","reason":"","owner":"","expires":"soon"}]}',
+    b'{"verdict":"allow","exemptions":[{"id":1,"rule":"","scope":"","reason":"","owner":"","expires":"2026-01-01T00:00:00Z"}]}',
     b'{"verdict":"allow","extra":true}',
 ]
 

@@ -59,6 +59,7 @@ def test_an_exemption_is_put_where_its_rule_finds_it(tmp_path: Path) -> None:
     assert found["entries"]["nightly"] == {
         "rule": "bash/destructive",
         "scope": {"tools": {"bash": True}, "commands": {"kubectl delete": True}},
+        "scope_text": '{"commands": ["kubectl delete"], "tools": ["bash"]}',
         "reason": "test namespaces are taken down every night",
         "owner": "platform",
         "becomes": "allow",

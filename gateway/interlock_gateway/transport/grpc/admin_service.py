@@ -170,7 +170,9 @@ class AdminRpcs:
         return pb.GetSessionReportResponse(report=encode_admin.session_report(summary, now))
 
     def _policy_status(self) -> policy_pb2.PolicyStatus:
-        return encode_admin.policy_status(self._parts.policy, encode_shadow.status(self._parts.shadow))
+        return encode_admin.policy_status(
+            self._parts.policy, encode_shadow.status(self._parts.shadow), self._parts.clock.now()
+        )
 
     def _tool(self, tool: RegisteredTool) -> registry_pb2.ProviderTool:
         return encode_admin.provider_tool(tool, self._parts.registry.accepted(tool.provider, tool.name))

@@ -104,6 +104,15 @@ def _fill_decision(message: decision_pb2.Decision, made: Decision, kind: Classif
     message.profile = made.profile
     if made.notes:
         message.notes.extend(made.notes)
+    for used in made.exemptions:
+        message.exemptions.add(
+            id=used.id,
+            rule=used.rule,
+            scope=used.scope,
+            reason=used.reason,
+            owner=used.owner,
+            expires_at=timestamp(used.expires_unix_s),
+        )
     message.observe_only = not made.enforced
     message.call_digest = made.call_digest
     if made.obligations is not NO_OBLIGATIONS:

@@ -11,6 +11,7 @@ from interlock_gateway.core.tool import PinState, classify
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
 from interlock_gateway.operate.report import SessionSummary
 from interlock_gateway.operate.status import Component, GatewayState
+from interlock_gateway.policy.standing import loaded_exemptions
 from interlock_gateway.providers.directory import Connection
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.registry.pins import Pin
@@ -32,8 +33,8 @@ def policy_reload(outcome: Reload) -> policy_pb2.PolicyReload:
     )
 
 
-def policy_status(keeper: PolicyKeeper, shadow: policy_pb2.ShadowStatus | None) -> policy_pb2.PolicyStatus:
-    """The policy in force, with the candidate beside it."""
+def policy_status(keeper: PolicyKeeper, shadow: policy_pb2.ShadowStatus | None, now: float) -> policy_pb2.PolicyStatus:
+    """The policy in force at that Unix time, with the candidate beside it."""
     bundle, origin = keeper.bundle, keeper.origin.status
     modules = bundle.modules if bundle is not None else ()
     return policy_pb2.PolicyStatus(
@@ -51,6 +52,7 @@ def policy_status(keeper: PolicyKeeper, shadow: policy_pb2.ShadowStatus | None) 
         from_disk=origin.from_disk,
         bundle_sequence=origin.sequence,
         shadow=shadow,
+        exemptions=sum(one.expires_at > now for one in loaded_exemptions(bundle)) if bundle is not None else 0,
     )
 
 
