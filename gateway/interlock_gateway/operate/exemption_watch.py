@@ -28,7 +28,8 @@ class ExemptionWatch:
     def warn(self) -> None:
         """Log those that have ended or soon will."""
         for problem in warnings(self._exemptions(), self._clock.now()):
-            _log.warning(problem.message, extra={"code": problem.code})
+            about = {"code": problem.code, "problem": problem.message}
+            _log.warning("an exemption has ended or soon will", extra=about)
 
     def _exemptions(self) -> tuple[LoadedExemption, ...]:
         bundle = self._active()

@@ -23,6 +23,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, StateError
 from interlock_gateway.pipeline.resumptions import Caller, Resumptions, requester
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.under_way import put_down
 from interlock_gateway.providers.port import ignore_events
 
 KEEPALIVE_S = 15.0
@@ -129,7 +130,9 @@ class HeldCalls:
                 await self._ended(requester(expired), expired, ending_of(expired))
             except (RequestError, StateError) as error:
                 # Whoever asks for the call ends it; the others must not wait for that.
-                _log.warning("an expired call could not be ended", extra={"problem": str(error)})
+                _log.warning("an expired call could not be ended", extra=_about(expired, error))
+            finally:
+                put_down()
         await store.escalate_checkpoints(now)
         return await store.count_open_checkpoints(now)
 
@@ -287,5 +290,16 @@ class HeldCalls:
             return None if withdrawn is None else await self._ended(caller, withdrawn, ending_of(withdrawn))
         except StateError as error:
             # It stays open until it expires; approved in spite of that, it is used by nobody.
-            _log.warning("a checkpoint could not be withdrawn", extra={"problem": str(error)})
+            about = {"session_id": caller.session_id, "call_id": caller.call_id, "problem": str(error)}
+            _log.warning("a checkpoint could not be withdrawn", extra=about)
             return None
+
+
+def _about(checkpoint: Checkpoint, error: Exception) -> dict[str, str]:
+    """What a log line says of a call that waited."""
+    return {
+        "session_id": checkpoint.session_id,
+        "call_id": checkpoint.call_id,
+        "decision_id": checkpoint.decision.decision_id if checkpoint.decision is not None else "",
+        "problem": str(error),
+    }

@@ -204,7 +204,6 @@ class CallRun:
     def leave(self, error: BaseException) -> None:
         """It ends without an answer."""
         self.trace.abandoned(word_for(error))
-        self.over = True
 
     @property
     def traceparent(self) -> str:

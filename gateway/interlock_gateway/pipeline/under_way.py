@@ -12,6 +12,11 @@ def take_up(run: CallRun) -> None:
     _RUN.set(run)
 
 
+def put_down() -> None:
+    """From here on the running task is busy with no call: it goes on with others, or with none."""
+    _RUN.set(None)
+
+
 def call_under_way() -> CallRun | None:
     """The call, until it has its answer; `None` outside of calls."""
     run = _RUN.get()

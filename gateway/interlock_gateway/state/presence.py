@@ -170,7 +170,7 @@ class Presence:
         if not (expired or gone):
             return
         if await self.ask(sql.BURY, {"replica": replica, "incarnation": incarnation, "gone": gone}):
-            _log.warning("a replica is gone", extra={"gone": replica})
+            _log.warning("a replica is gone", extra={"replica": replica})
             await self._end_holder(name)
 
     async def _end_holder(self, name: int) -> None:

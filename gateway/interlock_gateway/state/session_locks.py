@@ -187,7 +187,7 @@ class SessionLocks:
                 _refuse(place, str(error))
             return not place.idle  # without a lease the next step waits for one
         except Exception:  # noqa: BLE001 - whoever waits here would wait for ever, and hold up its session
-            _log.exception("a session cannot be served", extra={"place": place.session_id})
+            _log.exception("a session cannot be served", extra={"session_id": place.session_id})
             _refuse(place, "what happened in the session elsewhere cannot be read")
             return False
 
@@ -224,7 +224,7 @@ class SessionLocks:
         """Lock again what calls that were running when the connection was lost still need."""
         if not await self._try(place, place.using):
             _log.error(
-                "a session is served elsewhere while a call of it runs here", extra={"call_of": place.session_id}
+                "a session is served elsewhere while a call of it runs here", extra={"session_id": place.session_id}
             )
             place.using = Mode.NONE
         return True
