@@ -22,7 +22,7 @@ def dashboard() -> dict[str, Any]:
     return {
         "title": "Interlock",
         "uid": "interlock",
-        "description": "What agents do, what they are kept from, and how the gateways between are. Alerts have runbooks.",
+        "description": "What agents do, what they are kept from, and how the gateways in between are.",
         "tags": ["interlock"],
         "schemaVersion": SCHEMA_VERSION,
         "version": 1,

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +46,7 @@ class Metric:
         return tuple(self.name + suffix for suffix in _SUFFIXES[self.kind])
 
 
+@cache
 def metrics_in_code() -> tuple[Metric, ...]:
     """All of them, by name. Raises an error for one whose name, text or labels cannot be read off the code."""
     found = {metric.name: metric for path in sorted(GATEWAY.rglob("*.py")) for metric in _metrics_of(path)}
@@ -52,7 +54,10 @@ def metrics_in_code() -> tuple[Metric, ...]:
 
 
 def _metrics_of(path: Path) -> Iterator[Metric]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    if f'"{PREFIX}' not in source:
+        return
+    tree = ast.parse(source)
     words: dict[str, object] = {}
     for name, text in (pair for node in ast.walk(tree) for pair in _assigned(node)):
         words[name] = text if words.setdefault(name, text) == text else None

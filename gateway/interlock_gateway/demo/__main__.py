@@ -11,7 +11,7 @@ from interlock_gateway.demo.agent import Agent
 from interlock_gateway.demo.scenes import Scenes
 from interlock_gateway.demo.screen import Screen
 from interlock_gateway.demo.second_act import SecondAct, digest
-from interlock_gateway.demo.stage import START_S, StageError, staged
+from interlock_gateway.demo.stage import START_S, Stage, StageError, staged
 
 POLL_S = 0.05
 
@@ -26,19 +26,24 @@ async def play(directory: Path) -> None:
         "decide about each call."
     )
     with staged(directory) as stage:
-        async with Gateway(stage.agent_address) as gateway:
-            session = await gateway.open_session(intent="tidy up the notes")
-            await _tools_are_there(session)
-            agent = Agent(session, screen)
-            scenes = Scenes(stage, agent, screen)
-            as_it_was = digest(stage.workspace)
-            await scenes.play()
-            await SecondAct(stage, agent, screen).play(as_it_was)
-            await scenes.end()
+        await play_on(stage, screen)
     print()
     screen.say(
         "That is the product: the same agent and the same tools, with somebody in between who reads before acting."
     )
+
+
+async def play_on(stage: Stage, screen: Screen) -> None:
+    """Both acts, on a stage that is set, in a session of their own. What they do is undone at the end."""
+    async with Gateway(stage.agent_address) as gateway:
+        session = await gateway.open_session(intent="tidy up the notes")
+        await _tools_are_there(session)
+        agent = Agent(session, screen)
+        scenes = Scenes(stage, agent, screen)
+        as_it_was = digest(stage.workspace)
+        await scenes.play()
+        await SecondAct(stage, agent, screen).play(as_it_was)
+        await scenes.end()
 
 
 async def _tools_are_there(session: Session) -> None:
