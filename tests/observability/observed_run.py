@@ -18,7 +18,6 @@ from interlock_gateway.app import running
 from interlock_gateway.config import (
     ApprovalsConfig,
     Config,
-    MetricsConfig,
     PolicyConfig,
     ProviderConfig,
     ServerConfig,
@@ -27,6 +26,7 @@ from interlock_gateway.config import (
     WebhookConfig,
 )
 from interlock_gateway.config_bundles import ShadowConfig
+from interlock_gateway.config_telemetry import MetricsConfig
 from interlock_gateway.demo.__main__ import play_on
 from interlock_gateway.demo.screen import Screen
 from interlock_gateway.demo.stage import Stage, staged
@@ -66,6 +66,9 @@ async def observed(program: Path, directory: Path, *, scrape_s: float, last_s: f
                 await _scraped_after(prometheus, 0.0, len(targets))
                 began = time.time()
                 await _play(stage, second, began + last_s)
+                # What is counted for the first time grows from nothing; only the second time is a growth to Prometheus.
+                await _scraped_after(prometheus, time.time(), len(targets))
+                await _everything_else(second)
                 # A rate takes two scrapes that know of everything.
                 await _scraped_after(prometheus, time.time() + 2 * scrape_s, len(targets))
                 yield Observed(prometheus, began, time.time(), max(5.0, 6 * scrape_s))
