@@ -54,6 +54,8 @@ OVERHEAD_BYTES = 1024 * 1024
 HEALTH_BYTES = 1024
 """What a question about health may hold."""
 HOUSEKEEPING_S = 1.0
+SENT_AWAY_S = 2.0
+"""How long calls may go on whose clients are sent to another replica."""
 _log = logging.getLogger(__name__)
 
 
@@ -106,7 +108,7 @@ class Gateway:
         self._listeners: list[Listener] = []
         self._health_listener: Http2Listener | None = None
         self._leaving = False
-        self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES)
+        self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES, rooms.pipeline.gate)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
 
     def state(self) -> GatewayState:
@@ -188,8 +190,25 @@ class Gateway:
 
     async def keep_house(self) -> None:
         """Until cancelled: flush session facts, expire pending actions, and say in health how things are."""
+        async with asyncio.TaskGroup() as tasks:
+            # By itself: a database that hangs holds up everything else that is done here.
+            tasks.create_task(self._keep_health(tasks))
+            tasks.create_task(self._keep_house())
+
+    async def _keep_health(self, tasks: asyncio.TaskGroup) -> None:
+        stood = True
         while True:
             self._health.set(serving=self.fit_to_serve())
+            stands = self.rooms.store.stands
+            if stood and not stands:
+                _log.warning("clients are sent to other replicas: this one has lost its lease")
+                for listener in self._listeners:
+                    tasks.create_task(listener.send_away(SENT_AWAY_S))
+            stood = stands
+            await asyncio.sleep(HOUSEKEEPING_S)
+
+    async def _keep_house(self) -> None:
+        while True:
             try:
                 await self.rooms.parts.sessions.flush()
                 await self.rooms.parts.counts.flush()

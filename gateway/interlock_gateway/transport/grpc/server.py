@@ -54,6 +54,12 @@ class Listener(Protocol):
     async def stop(self, grace_s: float) -> None:
         """Take no new calls; give those in flight `grace_s` seconds."""
 
+    async def send_away(self, grace_s: float) -> None:
+        """Have those who came over TCP come again, by whatever is before this gateway, and serve on.
+
+        What they asked for may go on for `grace_s` seconds.
+        """
+
 
 class GrpcioListener:
     """A server of grpcio with its RPCs and addresses."""
@@ -102,6 +108,9 @@ class GrpcioListener:
     async def start(self) -> None:
         """Serve."""
         await self._server.start()
+
+    async def send_away(self, grace_s: float) -> None:
+        """Do nothing: a server of grpcio lets go of its clients only when it stops."""
 
     async def stop(self, grace_s: float) -> None:
         """Take no new calls; give those in flight `grace_s` seconds."""

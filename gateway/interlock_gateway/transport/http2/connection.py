@@ -157,10 +157,10 @@ class ServerConnection(Link):
             self.flush()
             self._leave()
 
-    def end(self) -> None:
-        """End every call that is still under way, and close."""
+    def end(self, words: str = "the gateway is shutting down") -> None:
+        """End every call that is still under way, with these words, and close."""
         for call in self.calls:
-            call.fail(StatusError(Status.UNAVAILABLE, "the gateway is shutting down"))
+            call.fail(StatusError(Status.UNAVAILABLE, words))
         self.flush()
         self.close()
 

@@ -76,6 +76,16 @@ class Http2Listener:
         for connection in tuple(self._intake.connections):
             connection.abort()
 
+    async def send_away(self, grace_s: float) -> None:
+        """Have those who came over TCP come again, by whatever is before this gateway, and serve on."""
+        connections = [one for one in self._intake.connections if one.peer.address]
+        for connection in connections:
+            connection.go_away()
+        if connections:
+            await asyncio.sleep(grace_s)
+        for connection in connections:
+            connection.end("this gateway cannot go on with it; ask again")
+
     async def _left(self, most_s: float) -> None:
         if self._intake.connections:
             with suppress(TimeoutError):
