@@ -107,8 +107,9 @@ def _subject(text: str) -> str:
     """The subject as certificates' are compared with it."""
     try:
         return x509.Name.from_rfc4514_string(text).rfc4514_string()
-    except ValueError as error:
-        raise ConfigError(f"identity.mtls: {text!r} is no subject as RFC 4514 writes it: {error}") from None
+    except ValueError:
+        words = "is no subject as RFC 4514 writes it: CN=agent,O=Example, without spaces between the parts"
+        raise ConfigError(f"identity.mtls.principals: subject {text!r} {words}") from None
 
 
 def _shown(certificate: Certificate) -> str:
