@@ -14,6 +14,7 @@ from interlock_gateway.errors import ConfigError
 
 PUBLIC_SUFFIX = ".pub"
 _GROUP_AND_OTHERS = 0o077
+_GROUP_READS = 0o040
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,15 @@ def load_or_create(path: Path) -> SigningKey:
         return _create(path)
     except OSError as error:
         raise ConfigError(f"the audit key cannot be read: {error.strerror}") from error
-    if path.stat().st_mode & _GROUP_AND_OTHERS:
+    if may_others_read(path.stat()):
         raise ConfigError("the audit key may be read by others; set its mode to 0600")
     return _parse(pem)
+
+
+def may_others_read(status: os.stat_result) -> bool:
+    """Whether a key is open to others than its owner: by root, to whom Kubernetes' secrets belong, a group may read it."""
+    closed = _GROUP_AND_OTHERS & ~_GROUP_READS if status.st_uid == 0 else _GROUP_AND_OTHERS
+    return bool(status.st_mode & closed)
 
 
 def _create(path: Path) -> SigningKey:

@@ -1,10 +1,11 @@
+import os
 import stat
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
-from interlock_gateway.audit.keys import VerifyKey, load_or_create
+from interlock_gateway.audit.keys import VerifyKey, load_or_create, may_others_read
 from interlock_gateway.errors import ConfigError
 
 
@@ -26,6 +27,15 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
     path.chmod(0o644)
     with pytest.raises(ConfigError, match="0600"):
         load_or_create(path)
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "open_to_others"),
+    [(0o600, 1000, False), (0o640, 1000, True), (0o440, 0, False), (0o460, 0, True), (0o444, 0, True)],
+)
+def test_a_group_may_read_a_key_that_root_put_there(mode: int, owner: int, open_to_others: bool) -> None:
+    status = os.stat_result((stat.S_IFREG | mode, 0, 0, 1, owner, 65532, 0, 0, 0, 0))
+    assert may_others_read(status) is open_to_others
 
 
 def test_what_is_not_an_ed25519_key_is_refused(tmp_path: Path) -> None:
