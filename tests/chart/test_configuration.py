@@ -11,7 +11,19 @@ import yaml
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.injection.settings import load_webhook_config
 from interlock_gateway.injection.template import load_template
-from rendering import ROOT, Helm, Manifest, at, containers_of, example, examples, gateway_config, one_of, pod_specs
+from rendering import (
+    ROOT,
+    Helm,
+    Manifest,
+    Values,
+    at,
+    containers_of,
+    example,
+    examples,
+    gateway_config,
+    one_of,
+    pod_specs,
+)
 
 Rendered = Callable[[str], list[Manifest]]
 each_example = pytest.mark.parametrize("name", examples())
@@ -72,7 +84,7 @@ def test_no_config_map_holds_a_secret(rendered: Rendered, name: str) -> None:
 def test_a_changed_configuration_rolls_the_pods_and_nothing_else_does(helm: Helm) -> None:
     place = "spec template metadata annotations checksum/interlock"
 
-    def checksum(*more: dict[str, object]) -> object:
+    def checksum(*more: Values) -> object:
         return at(one_of(helm.manifests(example("service-sqlite"), *more), "StatefulSet"), place)
 
     assert checksum() == checksum({"labels": {"a": "b"}})

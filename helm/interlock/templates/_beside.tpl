@@ -96,7 +96,7 @@ livenessProbe:
 resources:
   {{- toYaml .Values.toolbox.resources | nindent 2 }}
 volumeMounts:
-  - {name: interlock-workspace, mountPath: /workspace}
+  - {name: interlock-workspace, mountPath: /srv/workspace}
   - {name: interlock-toolbox-state, mountPath: /var/lib/interlock-toolbox}
   {{- if $apart }}
   - {name: interlock-tmp, mountPath: /tmp}

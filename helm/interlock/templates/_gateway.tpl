@@ -142,7 +142,7 @@ volumeMounts:
 {{- end }}
 {{- if include "interlock.toolboxBeside" . }}
 - {name: interlock-toolbox, mountPath: /run/interlock-toolbox}
-- {name: interlock-workspace, mountPath: /workspace, readOnly: true}
+- {name: interlock-workspace, mountPath: /srv/workspace, readOnly: true}
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
 {{ toYaml . }}

@@ -237,8 +237,8 @@ toolbox.agentAccess is for shape: sidecar; agents of a service have pods of thei
 toolbox.run is container, and there may be several gateways: each would have files of its own; use toolbox.run: deployment
 {{ end }}
 {{- range .Values.toolbox.roots }}
-{{- if not (or (eq . "/workspace") (hasPrefix "/workspace/" .)) }}
-toolbox.roots has {{ . }}, which is not below /workspace, where the volume is
+{{- if not (or (eq . "/srv/workspace") (hasPrefix "/srv/workspace/" .)) }}
+toolbox.roots has {{ . }}, which is not below /srv/workspace, where the volume is
 {{ end }}
 {{- end }}
 {{- end }}

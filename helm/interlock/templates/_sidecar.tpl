@@ -33,7 +33,7 @@ and, so that changes roll the pods, in its annotations
 {{- define "interlock.sidecar.agentVolumeMounts" -}}
 - {name: interlock-socket, mountPath: /run/interlock, readOnly: true}
 {{- if and (include "interlock.toolboxBeside" .) (eq .Values.toolbox.agentAccess "readOnly") }}
-- {name: interlock-workspace, mountPath: /workspace, readOnly: true}
+- {name: interlock-workspace, mountPath: /srv/workspace, readOnly: true}
 {{- end }}
 {{- end }}
 
