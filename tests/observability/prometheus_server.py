@@ -36,6 +36,11 @@ class Prometheus:
         matrix: list[dict[str, Any]] = self._get("query_range", asked)["result"]
         return matrix
 
+    def exemplars(self, expression: str, start: float, end: float) -> list[dict[str, Any]]:
+        """The exemplars of series between two Unix times; kept with the feature `exemplar-storage` alone."""
+        found: list[dict[str, Any]] = self._get("query_exemplars", {"query": expression, "start": start, "end": end})
+        return found
+
     def rules(self) -> list[dict[str, Any]]:
         """Every rule, with how its last evaluation went."""
         return [rule for group in self._get("rules", {})["groups"] for rule in group["rules"]]
@@ -60,7 +65,13 @@ class Prometheus:
 
 @contextmanager
 def running_prometheus(
-    program: Path, directory: Path, targets: Sequence[str], *, scrape_s: float, evaluate_s: float = 1.0
+    program: Path,
+    directory: Path,
+    targets: Sequence[str],
+    *,
+    scrape_s: float,
+    evaluate_s: float = 1.0,
+    features: Sequence[str] = (),
 ) -> Iterator[Prometheus]:
     """One in `directory`, which scrapes `targets` (`HOST:PORT`) as the job `interlock`; ended with the block."""
     config = {
@@ -77,6 +88,7 @@ def running_prometheus(
     written = directory / "prometheus.yml"
     written.write_text(json.dumps(config))  # JSON is YAML too
     command = [str(program), f"--config.file={written}", f"--storage.tsdb.path={directory}/data"]
+    command += [f"--enable-feature={feature}" for feature in features]
     log = directory / "prometheus.log"
     with log.open("wb") as output:
         process = subprocess.Popen([*command, "--web.listen-address=127.0.0.1:0"], stdout=output, stderr=output)
