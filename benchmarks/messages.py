@@ -35,11 +35,11 @@ def direct(directory: Path, size: int) -> Path:
     return path
 
 
-def through_gateway(directory: Path, tool: str, size: int) -> Path:
-    """The same call sent to the gateway. Without a call id each one is a new call."""
+def through_gateway(directory: Path, tool: str, size: int, session: str = "bench") -> Path:
+    """The same call sent to the gateway, in `session`. Without a call id each one is a new call."""
     request = gateway_service_pb2.CallToolRequest()
-    request.call.session_id, request.call.tool, request.call.input = "bench", tool, _input(size)
-    path = directory / f"{tool}-{size}"
+    request.call.session_id, request.call.tool, request.call.input = session, tool, _input(size)
+    path = directory / f"{tool}-{size}-{session}"
     path.write_bytes(request.SerializeToString())
     return path
 

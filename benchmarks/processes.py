@@ -17,7 +17,7 @@ START_S = 30.0
 def started(command: list[str], cpu: int, ready: str, log: Path) -> Iterator["subprocess.Popen[str]"]:
     """A process pinned to `cpu`, once it has printed a line with `ready`."""
     with log.open("w") as errors:
-        process = subprocess.Popen(_pinned(cpu, command), stdout=subprocess.PIPE, stderr=errors, text=True)
+        process = subprocess.Popen(pinned(cpu, command), stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -31,7 +31,7 @@ def started(command: list[str], cpu: int, ready: str, log: Path) -> Iterator["su
 
 def measured(load: Path, arguments: list[str]) -> str:
     """What the load generator prints, run on the load's processor."""
-    done = subprocess.run(_pinned(LOAD_CPU, [str(load), "run", *arguments]), capture_output=True, text=True, check=True)
+    done = subprocess.run(pinned(LOAD_CPU, [str(load), "run", *arguments]), capture_output=True, text=True, check=True)
     return done.stdout
 
 
@@ -80,5 +80,6 @@ def ready_seconds(command: list[str], ready: str, log: Path) -> float:
         return time.perf_counter() - began
 
 
-def _pinned(cpu: int, command: list[str]) -> list[str]:
+def pinned(cpu: int, command: list[str]) -> list[str]:
+    """The command that runs `command` on `cpu`."""
     return ["taskset", "-c", str(cpu), *command]

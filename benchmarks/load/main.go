@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/signal"
 	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -33,13 +35,15 @@ func (raw) Unmarshal(data []byte, v any) error {
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("usage: load provider|run [flags]")
+		fail("usage: load provider|run|offer [flags]")
 	}
 	switch os.Args[1] {
 	case "provider":
 		provider(os.Args[2:])
 	case "run":
 		run(os.Args[2:])
+	case "offer":
+		offer(os.Args[2:])
 	default:
 		fail("unknown command " + os.Args[1])
 	}
@@ -50,7 +54,8 @@ func fail(text string) {
 	os.Exit(2)
 }
 
-// provider answers Describe and Execute of ToolProviderService with the bytes in two files.
+// provider answers Describe and Execute of ToolProviderService with the bytes in two files. Ended, it prints how many
+// calls it has executed.
 func provider(args []string) {
 	flags := flag.NewFlagSet("provider", flag.ExitOnError)
 	listen := flags.String("listen", "", "unix socket to listen on")
@@ -58,8 +63,12 @@ func provider(args []string) {
 	execute := flags.String("execute", "", "file with the encoded ExecuteResponse")
 	_ = flags.Parse(args)
 	described, executed := read(*describe), read(*execute)
-	answer := func(reply []byte) grpc.StreamHandler {
+	var executions atomic.Int64
+	answer := func(reply []byte, counted *atomic.Int64) grpc.StreamHandler {
 		return func(_ any, stream grpc.ServerStream) error {
+			if counted != nil {
+				counted.Add(1)
+			}
 			var request []byte
 			if err := stream.RecvMsg(&request); err != nil {
 				return err
@@ -72,8 +81,8 @@ func provider(args []string) {
 		ServiceName: "interlock.v1.ToolProviderService",
 		HandlerType: (*any)(nil),
 		Streams: []grpc.StreamDesc{
-			{StreamName: "Describe", Handler: answer(described), ServerStreams: true},
-			{StreamName: "Execute", Handler: answer(executed), ServerStreams: true},
+			{StreamName: "Describe", Handler: answer(described, nil), ServerStreams: true},
+			{StreamName: "Execute", Handler: answer(executed, &executions), ServerStreams: true},
 		},
 	}, nil)
 	listener, err := net.Listen("unix", *listen)
@@ -81,6 +90,13 @@ func provider(args []string) {
 		fail(err.Error())
 	}
 	fmt.Println("ready")
+	ending := make(chan os.Signal, 1)
+	signal.Notify(ending, syscall.SIGTERM)
+	go func() {
+		<-ending
+		fmt.Println(executions.Load())
+		os.Exit(0)
+	}()
 	if err := server.Serve(listener); err != nil {
 		fail(err.Error())
 	}

@@ -219,6 +219,8 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         shadow=shadow,
     )
     pipeline = CallPipeline(parts)
+    if isinstance(engine, EmbeddedEngine):
+        pipeline.gate.delay_s = engine.delay_s
     metrics.pending_changed(await store.pending.count_every_pending(clock.now()))
     metrics.on_call_ended = approvals.history.recent.note
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)

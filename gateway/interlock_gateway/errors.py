@@ -74,11 +74,18 @@ class RequestError(InterlockError):
     """
 
     def __init__(
-        self, fault: RequestFault, message: str, *, field: str = "", metadata: Mapping[str, str] | None = None
+        self,
+        fault: RequestFault,
+        message: str,
+        *,
+        field: str = "",
+        metadata: Mapping[str, str] | None = None,
+        retry_s: float | None = None,
     ) -> None:
         super().__init__(message)
         self.fault = fault
         self.field = field
+        self.retry_s = retry_s
         self.metadata = {"field": field, **(metadata or {})} if field else dict(metadata or {})
 
 

@@ -108,7 +108,4 @@ def _decoded(name: str, value: bytes) -> Iterator[tuple[str, bytes]]:
 
 def first_of(fields: Fields) -> Mapping[bytes, bytes]:
     """The fields by name; of fields that came more than once, the first."""
-    found: dict[bytes, bytes] = {}
-    for name, value in fields:
-        found.setdefault(name, value)
-    return found
+    return dict(reversed(tuple(fields)))

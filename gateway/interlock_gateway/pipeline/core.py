@@ -35,6 +35,7 @@ from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.pipeline.tracing_port import Step
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
+from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.sessions.live import LiveSession, RememberedCall, RunningCall
 
 
@@ -55,7 +56,12 @@ class CallPipeline:
         self._redeeming = Redeeming(self._steps, self._asking, self._reflection)
         self._draining = False
         self.held = HeldCalls(parts, self)
-        self.in_flight = 0
+        self.gate = Gate(parts.settings.max_calls_in_flight)
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls are under way, those that wait for their turn among them."""
+        return self.gate.in_flight
 
     @property
     def draining(self) -> bool:
@@ -77,14 +83,16 @@ class CallPipeline:
         self._check_admission(request)
         check_call_id(request.call_id)
         started = self._parts.clock.monotonic()
-        self.in_flight += 1
+        self.gate.enter(principal.id)
         try:
+            if request.tool != RESOLVE_TOOL and (turn := self.gate.begin(principal.id)) is not None:
+                await turn
             live = await self._parts.sessions.admit(principal, request.session_id)
             result = await self._once(principal, live, request, on_event)
         except StateError as error:
             raise unavailable(error) from None
         finally:
-            self.in_flight -= 1
+            self.gate.leave(principal.id)
         if result.status is CallStatus.AWAITING_CHECKPOINT:
             return await self._answered(principal, request, result, started, on_event)
         return result
@@ -122,11 +130,8 @@ class CallPipeline:
                 raise
             if known.resumed or result.status is not CallStatus.AWAITING_CHECKPOINT:
                 return result
-        self.in_flight += 1
-        try:
+        with self.gate.entered(run.principal.id, again=True):
             return await self._through(run, answer_to_come(run))
-        finally:
-            self.in_flight -= 1
 
     async def compensate(
         self, principal: Principal, live: LiveSession, operation: Operation, request: CallRequest
@@ -136,17 +141,15 @@ class CallPipeline:
         The session may be closed. The journal says what became of the operation. Raises `RequestError`.
         """
         self._check_admission(request)
-        self.in_flight += 1
-        try:
-            run = undoing(self._beginnings.run(principal, live, request, ignore_events), operation)
-            # What a session may call for itself is another question than what takes its calls back.
-            run.tool = self._parts.registry.find(request.tool)
-            refused = refusal(run, operation, self._parts.engine)
-            result = await (self._through(run) if refused is None else self.concluded(run, refused))
-        except StateError as error:
-            raise unavailable(error) from None
-        finally:
-            self.in_flight -= 1
+        with self.gate.entered(principal.id):
+            try:
+                run = undoing(self._beginnings.run(principal, live, request, ignore_events), operation)
+                # What a session may call for itself is another question than what takes its calls back.
+                run.tool = self._parts.registry.find(request.tool)
+                refused = refusal(run, operation, self._parts.engine)
+                result = await (self._through(run) if refused is None else self.concluded(run, refused))
+            except StateError as error:
+                raise unavailable(error) from None
         if result.status is CallStatus.AWAITING_CHECKPOINT:
             return await self._answered(principal, request, result, run.started, ignore_events)
         return result
@@ -174,11 +177,10 @@ class CallPipeline:
         """The decision for a call and nothing else: no dispatch, no state (contract.md, `Evaluate`)."""
         self._check_admission(request)
         check_call_id(request.call_id)
-        self.in_flight += 1
-        try:
+        with self.gate.entered(principal.id):
+            if (turn := self.gate.begin(principal.id)) is not None:
+                await turn
             return await self._evaluated(principal, request)
-        finally:
-            self.in_flight -= 1
 
     async def _evaluated(self, principal: Principal, request: CallRequest) -> tuple[Decision, CallRun]:
         live = await self._parts.sessions.for_evaluation(principal, request.session_id)
@@ -217,8 +219,10 @@ class CallPipeline:
         if run.tool is None or run.read_only or run.journaled or run.resuming is not None or run.taken:
             return
         if ends(run, result):
-            with contextlib.suppress(StateError):  # nothing ran: asked again, the call is decided again
+            try:
                 await self._parts.store.calls.record_outcome(record_of(self._parts, run, result))
+            except StateError:  # nothing ran: asked again, here or at another replica, the call is decided again
+                run.unkept = True
 
     async def _earlier(self, run: CallRun) -> CallResult | None:
         live, call_id = run.live, run.call_id
@@ -308,7 +312,7 @@ class CallPipeline:
             hand_on(answer, ending)
             return
         answer.set_result(ending)
-        if ends(run, ending) or ending.status is CallStatus.REFLECTION_REQUIRED:
+        if not run.unkept and (ends(run, ending) or ending.status is CallStatus.REFLECTION_REQUIRED):
             run.live.remember(run.call_id, run.request_digest, ending)
 
     async def decided_and_run(self, run: CallRun, enforce: Callable[[CallRun], Awaitable[CallResult]]) -> CallResult:
@@ -392,7 +396,5 @@ class CallPipeline:
     def _check_admission(self, request: CallRequest) -> None:
         if self.draining:
             raise RequestError(RequestFault.DRAINING, "the gateway is shutting down")
-        if self.in_flight >= self._parts.settings.max_calls_in_flight:
-            raise RequestError(RequestFault.OVERLOADED, "too many calls are in flight")
         if not request.tool:
             raise RequestError(RequestFault.INVALID_FIELD, "tool is empty", field="tool")

@@ -67,6 +67,10 @@ class EmbeddedEngine:
         """The worker processes, for status and for measuring."""
         return () if self._pool is None else self._pool.process_ids
 
+    def delay_s(self) -> float:
+        """How long the first of the inputs that wait for a worker has waited."""
+        return 0.0 if self._pool is None else self._pool.delay_s
+
     async def start(self) -> None:
         """Start the workers. Raises `PolicyUnavailableError` when the bundle cannot be loaded."""
         if self._pool is not None:

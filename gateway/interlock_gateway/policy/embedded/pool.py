@@ -23,11 +23,13 @@ T = TypeVar("T")
 LOAD_TIMEOUT_S = 10.0
 RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
 SUSPICION_S = 0.002
-# An evaluation this old will probably cost its worker's life: its replacement is started now, to be there in time.
+# One that hogs and is this old will probably cost its worker's life: its replacement is started now, to be in time.
 STUCK_S = 0.02
 # One that has used so much of the processor gives way to all others. It is not age that counts: on a busy machine an
 # evaluation may be old because its worker did not get its turn.
 HOGGING_S = 0.01
+# One that takes so many times as long as it may costs its worker's life, whatever it used: the worker hangs.
+HUNG = 4
 # What an evaluation may take in any case, also when its time has passed while it waited for a worker.
 LEAST_S = 0.05
 
@@ -82,6 +84,11 @@ class WorkerPool:
     def process_ids(self) -> tuple[int, ...]:
         """The processes of the workers that are ready."""
         return tuple(worker.process.pid for worker in self._workers)
+
+    @property
+    def delay_s(self) -> float:
+        """How long the first of those that wait for a worker has waited."""
+        return self._loop.time() - self._waiting[0].submitted_at if self._waiting else 0.0
 
     async def start(self) -> None:
         """Start every worker. Raises `PolicyUnavailableError` when one cannot be started or loaded."""
@@ -202,13 +209,13 @@ class WorkerPool:
             if not worker.queue:
                 continue
             age = now - worker.head_since
-            stuck += age >= STUCK_S
-            hogs = age >= self._settings.slow_s and not self._settings.in_background
-            if hogs and worker.used_s() >= HOGGING_S:
+            hogs = age >= self._settings.slow_s and worker.used_s() >= HOGGING_S
+            stuck += hogs and age >= STUCK_S
+            if hogs and not self._settings.in_background:
                 worker.slow_down()
             overdue = self._is_overdue(now - worker.queue[0].submitted_at, age)
             if overdue and worker.suspected:
-                self._end_overdue(worker)
+                self._end_overdue(worker, hogs=hogs or age >= HUNG * self._settings.timeout_s)
             elif overdue:
                 # The loop itself may have been held up with the reply unread: look again after it has read.
                 worker.suspected = True
@@ -226,10 +233,17 @@ class WorkerPool:
         timeout_s = self._settings.timeout_s
         return since_begun >= timeout_s or (since_submitted >= timeout_s and since_begun >= LEAST_S)
 
-    def _end_overdue(self, worker: Worker) -> None:
+    def _end_overdue(self, worker: Worker, *, hogs: bool) -> None:
+        """Give up what the worker evaluates, and the worker too, unless it only waits for its turn of the processor.
+
+        On a machine that has more to do than it can, killing those would leave it with even more.
+        """
         head = worker.queue[0]
         head.fail(DecisionError(GatewayErrorCode.POLICY_TIMEOUT, "the policy took too long to decide about this call"))
-        worker.kill()
+        if hogs:
+            worker.kill()
+        else:
+            self._rescue(worker)
 
     def _rescue(self, slow: Worker) -> None:
         """Have what is queued behind a slow evaluation done by other workers too, once."""

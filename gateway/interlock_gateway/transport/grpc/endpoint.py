@@ -18,6 +18,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.access import check_access
 from interlock_gateway.identity.authenticate import Authenticator, Metadata
 from interlock_gateway.identity.peer import Peer
+from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error
 
 
@@ -44,11 +45,21 @@ class Rpc:
     stream: StreamHandler | None = None
 
 
-class OpenRpcs:
-    """How many RPCs are being answered, so that a drain knows when it is over; and how large a request may be."""
+NEW_WORK = frozenset(
+    f"/interlock.v1.GatewayService/{rpc}" for rpc in ("CallTool", "StreamTool", "CallBatch", "Evaluate")
+)
+"""RPCs that begin something, and are refused when there is more than can be done. All others go before them."""
 
-    def __init__(self, max_bytes: int) -> None:
+
+class OpenRpcs:
+    """How many RPCs are being answered, so that a drain knows when it is over; and how large a request may be.
+
+    `gate` says which of those that begin something are refused.
+    """
+
+    def __init__(self, max_bytes: int, gate: Gate | None = None) -> None:
         self.max_bytes = max_bytes
+        self.gate = gate
         self.ended: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[str] = Counter(dict.fromkeys(RequestFault, 0))
         self._count = 0
@@ -112,13 +123,14 @@ class Served:
     Given are the request's bytes, who `admit` says is calling, in how many seconds the caller stops waiting, and the
     trace that the request is a part of; a dialogue gets its requests one after another. `admit` looks at the metadata
     and the other end as soon as a transport has them; without it anybody may call. They all raise `RequestError` or
-    `StatusError`, nothing else.
+    `StatusError`, nothing else. `gate` is set when `admit` asks it.
     """
 
     unary: UnaryBytes | None = None
     stream: StreamBytes | None = None
     dialogue: DialogueBytes | None = None
     admit: Admission | None = None
+    gate: Gate | None = None
 
 
 def served(
@@ -129,10 +141,10 @@ def served(
     for name, rpc in rpcs.items():
         guard = _Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs)
         if rpc.unary is not None:
-            made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary), admit=guard.admit)
+            made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary), admit=guard.admit, gate=guard.gate)
         else:
             assert rpc.stream is not None
-            made[f"/{service}/{name}"] = Served(stream=guard.stream(rpc.stream), admit=guard.admit)
+            made[f"/{service}/{name}"] = Served(stream=guard.stream(rpc.stream), admit=guard.admit, gate=guard.gate)
     return made
 
 
@@ -144,16 +156,22 @@ class _Guard:
         self._request = request
         self._authenticator = authenticator
         self._open = open_rpcs
+        self.gate = open_rpcs.gate if path in NEW_WORK else None
         self._method = path.removeprefix("/interlock.v1.")
         self._one = OneRpc(open_rpcs, self._method)
 
     def admit(self, metadata: Metadata, peer: Peer) -> Admitted:
-        """Who is calling. Raises `RequestError`, now or later, for nobody known, and for who may not call this."""
+        """Who is calling.
+
+        Raises `RequestError`, now or later, for nobody known, for who may not call this, and for whom there is no time.
+        """
         try:
             found = self._authenticator.principal(metadata, peer)
             if not isinstance(found, Principal):
                 return asyncio.get_running_loop().create_task(self._admitted(found))
             check_access(found, self._path)
+            if self.gate is not None:
+                self.gate.check(found.id)
         except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
             raise self._turned_away(error) from None
         return found
@@ -162,6 +180,8 @@ class _Guard:
         try:
             principal = await found
             check_access(principal, self._path)
+            if self.gate is not None:
+                self.gate.check(principal.id)
         except Exception as error:  # noqa: BLE001 - as above
             raise self._turned_away(error) from None
         return principal

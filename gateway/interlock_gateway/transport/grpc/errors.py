@@ -106,8 +106,11 @@ def status_details(error: RequestError) -> tuple[grpc.StatusCode, str, bytes]:
     info.metadata.update(error.metadata)
     status = Status(code=code.value[0], message=error.message)
     status.details.append(_packed(info))
-    if (retry_s := _RETRY_S.get(error.fault)) is not None:
-        status.details.append(_packed(RetryInfo(retry_delay=Duration(seconds=retry_s))))
+    retry_s = _RETRY_S.get(error.fault) if error.retry_s is None else error.retry_s
+    if retry_s is not None:
+        delay = Duration()
+        delay.FromNanoseconds(int(retry_s * 1e9))
+        status.details.append(_packed(RetryInfo(retry_delay=delay)))
     return code, error.message, status.SerializeToString()
 
 

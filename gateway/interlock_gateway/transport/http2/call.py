@@ -1,8 +1,9 @@
 """One RPC under way on a connection: its request is put together, its handler runs, its answer and status leave."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from functools import lru_cache
 from typing import Protocol
 
 from interlock_gateway.core.session import Principal
@@ -287,10 +288,22 @@ async def _until_none(inbox: "asyncio.Queue[bytes | None]") -> AsyncGenerator[by
         yield message
 
 
-def status_fields(error: StatusError | RequestError) -> list[Field]:
+def status_fields(error: StatusError | RequestError) -> Sequence[Field]:
     """How an answer ends that is not OK."""
     if isinstance(error, StatusError):
         return [(b"grpc-status", b"%d" % error.status), (b"grpc-message", escaped(error.message))]
+    if error.retry_s is not None:
+        return _told_to_wait(error.fault, error.message, error.retry_s)
+    return _fields_of(error)
+
+
+@lru_cache(maxsize=512)
+def _told_to_wait(fault: RequestFault, message: str, retry_s: float) -> Sequence[Field]:
+    """Kept, because a gateway with too much to do sends thousands of the same a second."""
+    return tuple(_fields_of(RequestError(fault, message, retry_s=retry_s)))
+
+
+def _fields_of(error: RequestError) -> list[Field]:
     code, message, details = status_details(error)
     return [
         (b"grpc-status", b"%d" % code.value[0]),

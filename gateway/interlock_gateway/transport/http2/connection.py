@@ -6,6 +6,7 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from time import thread_time
 
 from ngh2 import (
     DataReceived,
@@ -33,6 +34,7 @@ from interlock_gateway.http2.fields import (
 from interlock_gateway.http2.link import Link
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.identity.peer import Peer
+from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2.call import Call, status_fields
 from interlock_gateway.transport.tls.connected import connected_peer
@@ -53,6 +55,9 @@ ANYBODYS_CALLS = 64
 """Calls that anybody may make, such as watches of health, that one connection may have under way at once."""
 SHARES = 4
 """One connection may hold one of so many parts of what the requests that are arriving may hold."""
+MANY_REFUSED = 8
+"""So many refusals for what was read at once are a lot: who is refused less is read as ever."""
+_PLAIN = (b"grpc-accept-encoding", b"identity")
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +69,7 @@ class Intake:
     served: Mapping[bytes, Served]
     max_bytes: int
     most_held: int
+    gate: Gate | None = None
     held: int = 0
     unread: int = 0
     dialogues: int = 0
@@ -87,6 +93,8 @@ class ServerConnection(Link):
         self._unread = 0
         self._taken: int | None = None
         self._going = False
+        self._refused: set[int] = set()
+        self._slowed = False
         self.peer = Peer(local=False)
         """The other end."""
 
@@ -108,6 +116,35 @@ class ServerConnection(Link):
         if len(self._intake.connections) > CONNECTIONS:
             _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
             self.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Take in what came; of who is refused a lot, no more than a little in each turn of the loop."""
+        gate = self._intake.gate
+        if gate is None or not gate.crowded:
+            super().data_received(data)
+            return
+        before, began = gate.refusals.total, thread_time()
+        super().data_received(data)
+        if gate.refusals.total - before >= MANY_REFUSED and gate.slow(thread_time() - began, self._read_on):
+            self._slowed = True
+            self._listen_or_not()
+
+    def resume_writing(self) -> None:
+        """The client reads again: it is read again, too, unless there is another reason not to."""
+        super().resume_writing()
+        self._listen_or_not()
+
+    def _read_on(self) -> None:
+        self._slowed = False
+        self._listen_or_not()
+
+    def _listen_or_not(self) -> None:
+        if self._transport is None or not self.open:
+            return
+        if self._slowed or self._full:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
 
     def flush(self) -> None:
         """Send what may be sent, and note what has to wait for the client."""
@@ -190,7 +227,9 @@ class ServerConnection(Link):
         """Tell the client to stop sending a request that has been answered (RFC 9113, section 8.1)."""
         # Behind the answer, which is sent at the end of this turn: a stream that is to be reset sends nothing more.
         self.flush_soon()
-        self._loop.call_soon(self._reset, stream_id)
+        if not self._refused:
+            self._loop.call_soon(self._reset)
+        self._refused.add(stream_id)
 
     def hold(self, count: int) -> bool:
         """Count bytes of unfinished requests, here and over all connections; false when that are too many."""
@@ -211,6 +250,8 @@ class ServerConnection(Link):
         call = self._calls.get(stream_id)
         if call is not None:
             call.receive(data, last=last)
+        if last:
+            self._refused.discard(stream_id)
 
     def _begin(self, request: RequestReceived) -> None:
         fields = first_of(request.headers)
@@ -258,22 +299,19 @@ class ServerConnection(Link):
         return Call(self, request.stream_id, served, principal, deadline_s=deadline_s, trace=trace, max_bytes=most)
 
     def _refuse(self, stream_id: int, error: RequestError | StatusError, http_status: bytes = b"200") -> None:
-        fields = [
-            (b":status", http_status),
-            CONTENT_TYPE,
-            *status_fields(error),
-            (b"grpc-accept-encoding", b"identity"),
-        ]
+        fields = [(b":status", http_status), CONTENT_TYPE, *status_fields(error), _PLAIN]
         with suppress(NGH2Error):  # the client has already let go of it
             self.http2.send_response(stream_id, fields, end_stream=True)
         self.unwanted(stream_id)
 
-    def _reset(self, stream_id: int) -> None:
-        if self.open and not self._full:
-            with suppress(NGH2Error):  # the stream has ended by itself
-                self.http2.stream_local_window_size(stream_id)
-                self.http2.reset_stream(stream_id, ErrorCode.NO_ERROR)
-                self.flush()
+    def _reset(self) -> None:
+        refused, self._refused = self._refused, set()
+        if refused and self.open and not self._full:
+            for stream_id in refused:
+                with suppress(NGH2Error):  # the stream has ended by itself
+                    self.http2.stream_local_window_size(stream_id)
+                    self.http2.reset_stream(stream_id, ErrorCode.NO_ERROR)
+            self.flush()
 
     def _leave(self) -> None:
         if not self._calls:

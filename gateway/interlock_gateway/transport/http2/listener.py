@@ -29,7 +29,8 @@ class Http2Listener:
 
     def __init__(self, served: Mapping[str, Served], max_bytes: int, tls: ServerTls | None = None) -> None:
         by_path = {path.encode(): rpc for path, rpc in served.items()}
-        self._intake = Intake(by_path, max_bytes, HELD_REQUESTS * max_bytes)
+        gate = next((rpc.gate for rpc in served.values() if rpc.gate is not None), None)
+        self._intake = Intake(by_path, max_bytes, HELD_REQUESTS * max_bytes, gate)
         self._sockets: list[socket.socket] = []
         self._paths: list[tuple[Path, int]] = []
         self._servers: list[asyncio.Server] = []
