@@ -78,7 +78,7 @@ def load_or_create(path: Path) -> SigningKey:
 
 
 def may_others_read(status: os.stat_result) -> bool:
-    """Whether a key is open to others than its owner: by root, to whom Kubernetes' secrets belong, a group may read it."""
+    """Whether a key is open to others than its owner. A group may read one of root's, as Kubernetes mounts secrets."""
     closed = _GROUP_AND_OTHERS & ~_GROUP_READS if status.st_uid == 0 else _GROUP_AND_OTHERS
     return bool(status.st_mode & closed)
 

@@ -53,8 +53,8 @@ volumeMounts:
 {{- define "interlock.toolbox" -}}
 {{- $apart := include "interlock.toolboxApart" . | eq "true" -}}
 name: interlock-toolbox
-image: {{ include "interlock.image" (list .Values.image .Chart.AppVersion) | quote }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+image: {{ include "interlock.image" (list .Values.toolbox.image .Chart.AppVersion) | quote }}
+imagePullPolicy: {{ .Values.toolbox.image.pullPolicy }}
 {{- if not $apart }}
 restartPolicy: Always
 {{- end }}
@@ -65,6 +65,10 @@ args:
   - --state=/var/lib/interlock-toolbox
   {{- range .Values.toolbox.roots }}
   - --root={{ . }}
+  {{- end }}
+  {{- if and $apart .Values.toolbox.tls.secretName }}
+  - --cert-file=/etc/interlock/toolbox/tls.crt
+  - --key-file=/etc/interlock/toolbox/tls.key
   {{- end }}
   {{- range .Values.toolbox.keepEnv }}
   - --keep-env={{ . }}
@@ -85,6 +89,12 @@ env:
 {{- if $apart }}
 ports:
   - {name: grpc, containerPort: 7090, protocol: TCP}
+{{- if .Values.toolbox.tls.secretName }}
+{{- /* The kubelet's gRPC probes speak no TLS, and that a port is open says nothing about life. */}}
+readinessProbe:
+  tcpSocket: {port: 7090}
+  periodSeconds: 5
+{{- else }}
 readinessProbe:
   grpc: {port: 7090}
   periodSeconds: 5
@@ -93,6 +103,12 @@ livenessProbe:
   periodSeconds: 10
   failureThreshold: 6
 {{- end }}
+{{- else }}
+startupProbe:
+  exec: {command: [test, -S, /run/interlock-toolbox/toolbox.sock]}
+  periodSeconds: 1
+  failureThreshold: 60
+{{- end }}
 resources:
   {{- toYaml .Values.toolbox.resources | nindent 2 }}
 volumeMounts:
@@ -100,6 +116,9 @@ volumeMounts:
   - {name: interlock-toolbox-state, mountPath: /var/lib/interlock-toolbox}
   {{- if $apart }}
   - {name: interlock-tmp, mountPath: /tmp}
+  {{- if .Values.toolbox.tls.secretName }}
+  - {name: interlock-toolbox-tls, mountPath: /etc/interlock/toolbox, readOnly: true}
+  {{- end }}
   {{- else }}
   - {name: interlock-toolbox, mountPath: /run/interlock-toolbox}
   - {name: interlock-toolbox-tmp, mountPath: /tmp}

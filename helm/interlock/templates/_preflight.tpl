@@ -16,6 +16,9 @@
 {{- if not .Values.image.repository }}
 image.repository is empty: no image of Interlock is published; build one from the Dockerfile, and name it here
 {{ end }}
+{{- if and .Values.toolbox.enabled (not .Values.toolbox.image.repository) }}
+toolbox.image.repository is empty: the gateway's image has no shell for the tools; build the Dockerfile's target toolbox, and name it here
+{{ end }}
 {{- range $path := list "server.listen" "server.operator_listen" "server.socket_mode" "server.tls" "server.health_listen" "server.drain_s" "server.drain_delay_s" "state.dir" "state.database" "audit.dir" "audit.key_file" "artifacts.url" "metrics.listen" "approvals.listen" "policy.overlays" "policy.engine" "policy.opa.url" "policy.opa.token_file" "providers" }}
 {{- if include "interlock.given" (list $.Values.config (splitList "." $path)) }}
 config.{{ $path }} is what the chart sets, from `{{ include "interlock.setBy" $path }}`; leave it out of `config`
