@@ -1,7 +1,6 @@
 """One tool call, whichever way it came in (PIPE-1, PIPE-2): every surface decodes, calls `handle` once, and encodes."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 from functools import partial
 
