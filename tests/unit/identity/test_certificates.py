@@ -39,11 +39,11 @@ def refused(certificate: Certificate, now: float | None = None) -> RefusedError:
 def test_a_certificate_stands_for_whom_the_configuration_says() -> None:
     found = HOLDERS.principal(shown(AGENT), time.time())
     assert found is not None
-    assert (found.id, found.kind, found.roles, found.groups) == (AGENT, "mtls", {Role.AGENT}, ("prod",))
+    assert (found.id, found.kind, found.roles, found.groups) == (AGENT, "mtls", frozenset({Role.AGENT}), ("prod",))
     assert found.expires_at == pytest.approx(time.time() + 3600, abs=60)
     operator = HOLDERS.principal(shown("spiffe://example.org/ops"), time.time())
     assert operator is not None
-    assert (operator.id, operator.roles) == ("ops", {Role.OPERATOR})
+    assert (operator.id, operator.roles) == ("ops", frozenset({Role.OPERATOR}))
     by_subject = HOLDERS.principal(shown(subject="CN=agent,O=Example"), time.time())
     assert by_subject is not None
     assert by_subject.id == "x509:CN=agent,O=Example"

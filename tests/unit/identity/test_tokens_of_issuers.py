@@ -71,7 +71,7 @@ def test_a_token_is_accepted_with_every_algorithm_that_may_be_configured(algorit
     signer = Signer("k", algorithm)
     verifier = bearers(signer.jwk(), algorithms=(algorithm,))
     found = accepted(verifier, signer.token(good()))
-    assert (found.id, found.kind, found.roles) == ("own:alice", "jwt", {Role.AGENT})
+    assert (found.id, found.kind, found.roles) == ("own:alice", "jwt", frozenset({Role.AGENT}))
     assert found.expires_at == good()["exp"] + 30
 
 
@@ -251,9 +251,9 @@ def test_grants_add_up_and_an_agent_who_would_decide_is_refused() -> None:
     )
     verifier = bearers(grants=grants, groups_claim="groups")
     found = accepted(verifier, ES.token(good(groups=["agents", "team-a", 7])))
-    assert (found.roles, found.groups) == ({Role.AGENT}, ("everyone", "agents", "team-a"))
+    assert (found.roles, found.groups) == (frozenset({Role.AGENT}), ("everyone", "agents", "team-a"))
     operator = accepted(verifier, ES.token(good(groups="x", realm_access={"roles": ["op"]}, email="boss@example.org")))
-    assert (operator.roles, operator.groups) == ({Role.OPERATOR, Role.APPROVER}, ("ops", "x"))
+    assert (operator.roles, operator.groups) == (frozenset({Role.OPERATOR, Role.APPROVER}), ("ops", "x"))
     for both in ({"realm_access": {"roles": ["op"]}}, {"email": "boss@example.org"}):
         said = refused(verifier, ES.token(good(**both)))
         assert said.reason is Refusal.ROLES_CONTRADICT

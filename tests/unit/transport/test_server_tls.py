@@ -4,6 +4,7 @@ import logging
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from certificates import Authority, Leaf, key_pem
@@ -24,11 +25,11 @@ class RealClock:
         return time.monotonic()
 
 
-def leaf(**changed: timedelta) -> Leaf:
+def leaf(**changed: Any) -> Leaf:
     return CA.leaf(hosts=("localhost",), **changed)
 
 
-def config(directory: Path, **changed: object) -> TlsConfig:
+def config(directory: Path, **changed: Any) -> TlsConfig:
     return TlsConfig(
         **{
             "cert_file": directory / "tls.crt",
@@ -100,9 +101,7 @@ async def test_a_pair_that_does_not_fit_keeps_the_old_one_and_is_said_once(
 
 @pytest.mark.req("AUTH-1")
 @pytest.mark.parametrize("name", ["tls.crt", "tls.key", "ca.crt"])
-@pytest.mark.parametrize(
-    "content", [None, b"", b"none", GARBLED]
-)
+@pytest.mark.parametrize("content", [None, b"", b"none", GARBLED])
 async def test_a_file_that_is_broken_or_gone_is_refused_at_the_start_and_changes_nothing_later(
     tls: ServerTls, tmp_path: Path, name: str, content: bytes | None
 ) -> None:

@@ -12,7 +12,7 @@ def changing_credentials(tls: ServerTls) -> grpc.ServerCredentials:
     given = tls.material
 
     def changed() -> grpc.ServerCertificateConfiguration:
-        # Called on a thread of grpcio's, one handshake at a time.
+        # Called on threads of grpcio's. A handshake that begins at the same moment may get what there was before.
         nonlocal given
         if given is tls.material:
             return cast("grpc.ServerCertificateConfiguration", None)  # says that nothing has changed; the stubs do not
