@@ -1,10 +1,11 @@
 """A pod's containers as processes here: its volumes are directories, and its paths lead into them."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,11 +23,16 @@ STATUS = health_pb2.HealthCheckResponse.ServingStatus
 
 @dataclass
 class LocalPod:
-    """One pod. `directory` has to be short, because of the sockets in it."""
+    """One pod. `directory` has to be short, because of the sockets in it.
+
+    `secrets` are those that it names, and `programs` what containers run that name no command, by the container's name.
+    """
 
     spec: Manifest
     config_maps: dict[str, dict[str, str]]
     directory: Path
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    programs: Mapping[str, Path] = field(default_factory=dict)
     processes: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -34,8 +40,8 @@ class LocalPod:
         for volume in self.spec["volumes"]:
             place = self.directory / volume["name"].removeprefix("interlock-")
             place.mkdir()
-            source = volume.get("configMap", {})
-            keys = self.config_maps.get(source.get("name"), {})
+            source = volume.get("configMap") or volume.get("secret") or {}
+            keys = self.config_maps.get(source.get("name"), self.secrets.get(source.get("secretName"), {}))
             items = source.get("items") or [{"key": key, "path": key} for key in keys]
             for item in items if keys else ():
                 (place / item["path"]).parent.mkdir(parents=True, exist_ok=True)
@@ -48,10 +54,8 @@ class LocalPod:
             for mount in container.get("volumeMounts", []):
                 volume = self.directory / mount["name"].removeprefix("interlock-")
                 places[mount["mountPath"]] = str(volume / mount.get("subPath", ""))
-        for path in sorted(places, key=len, reverse=True):
-            text = text.replace(path, f"\0{path}\0")
-        parts = text.split("\0")
-        return "".join(places.get(part, part) for part in parts)
+        longest_first = "|".join(re.escape(path) for path in sorted(places, key=len, reverse=True))
+        return re.sub(longest_first, lambda found: places[found.group()], text)
 
     def container(self, name: str) -> Manifest:
         """A container's manifest."""
@@ -59,13 +63,22 @@ class LocalPod:
 
     def environment(self, name: str) -> dict[str, str]:
         """The variables of a container, as they are here."""
-        return {one["name"]: self.here(one["value"]) for one in self.container(name).get("env", [])}
+        given = self.container(name).get("env", [])
+        return {one["name"]: self.here(one["value"]) if "value" in one else self._secret(one) for one in given}
+
+    def _secret(self, variable: Manifest) -> str:
+        named = variable["valueFrom"]["secretKeyRef"]
+        return self.secrets[named["name"]][named["key"]]
 
     def start(self, name: str) -> None:
         """Run a container's command."""
         container = self.container(name)
-        assert container["command"] == ["interlock"]
-        command = [*INTERLOCK, *(self.here(one) for one in container["args"])]
+        program: tuple[str, ...] = INTERLOCK
+        if name in self.programs:
+            program = (str(self.programs[name]),)
+        else:
+            assert container["command"] == ["interlock"]
+        command = [*program, *(self.here(one) for one in container["args"])]
         env = {"PATH": os.environ["PATH"], **self.environment(name)}
         with (self.directory / f"{name}.log").open("wb") as log:
             self.processes[name] = subprocess.Popen(command, env=env, stdout=log, stderr=log)
@@ -103,10 +116,17 @@ class LocalPod:
 
 
 @contextmanager
-def running_pod(spec: Manifest, manifests: list[Manifest], directory: Path) -> Iterator[LocalPod]:
+def running_pod(
+    spec: Manifest,
+    manifests: list[Manifest],
+    directory: Path,
+    *,
+    secrets: Mapping[str, Mapping[str, str]] | None = None,
+    programs: Mapping[str, Path] | None = None,
+) -> Iterator[LocalPod]:
     """A pod whose processes end with the block."""
     config_maps = {one["metadata"]["name"]: one["data"] for one in manifests if one["kind"] == "ConfigMap"}
-    pod = LocalPod(spec, config_maps, directory)
+    pod = LocalPod(spec, config_maps, directory, secrets or {}, programs or {})
     try:
         yield pod
     finally:

@@ -1,13 +1,17 @@
 """What the chart renders is started: the sidecar beside an agent, with the toolbox."""
 
 import asyncio
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from interlock import CallStatus, Gateway
 from opa_process import free_port
 from pod_on_this_machine import STATUS, running_pod
-from rendering import Helm, example, pod_specs
+from rendering import Helm, Manifest, Values, example, pod_specs
 from waiting import eventually_so
 
 
@@ -48,3 +52,58 @@ async def test_an_agent_calls_tools_through_the_sidecar_that_was_rendered_and_th
             assert "awake" in (await waiting).text
         assert await asyncio.to_thread(pod.ended, "interlock") == 0
         assert not list((socket_directory / "socket").iterdir())
+
+
+@pytest.mark.req("K8S-1", "K8S-3")
+@pytest.mark.parametrize("connect", ["socket", "loopback"])
+async def test_an_opa_server_that_was_rendered_decides_beside_the_gateway_and_for_nobody_else(
+    helm: Helm, program: Callable[[str], Path], socket_directory: Path, connect: str
+) -> None:
+    secrets = {"opa": {"token": "a-token-of-both-containers"}}
+    values: Values = {
+        "ports": {"health": free_port(), "metrics": free_port()},
+        "opa": {"enabled": True, "connect": connect}
+        | ({"tokenSecret": {"name": "opa"}} if connect == "loopback" else {}),
+    }
+    manifests = with_port_of_opa(helm.manifests(example("sidecar-pod"), values), free_port())
+    ((_, spec),) = pod_specs(manifests)
+    programs = {"interlock-opa": program("opa")}
+    with running_pod(spec, manifests, socket_directory, secrets=secrets, programs=programs) as pod:
+        (socket_directory / "workspace" / "plan.md").write_text("Water the plants.\n")
+        for name in ("interlock-opa", "interlock-toolbox", "interlock"):
+            pod.start(name)
+        await asyncio.to_thread(pod.wait_for, "interlock", "startupProbe")
+        async with Gateway(pod.environment("agent")["INTERLOCK_ADDRESS"]) as gateway:
+            session = await gateway.open_session(intent="look at the plan")
+
+            async def has_tools() -> bool:
+                return bool((await session.tools()).tools)
+
+            await eventually_so(has_tools)
+            assert "Water the plants." in (await session.call("read", {"path": "plan.md"})).text
+            assert (await session.call("bash", {"command": "rm -rf /"})).status is CallStatus.DENIED
+        if connect == "loopback":
+            url = next(one for one in pod.container("interlock-opa")["args"] if one.startswith("--addr=")).partition(
+                "="
+            )[2]
+            assert status_of(f"http://{url}/v1/policies", "") == 401
+            assert status_of(f"http://{url}/v1/policies", "another") == 401
+            assert status_of(f"http://{url}/v1/policies", secrets["opa"]["token"]) == 200
+
+
+def with_port_of_opa(manifests: list[Manifest], port: int) -> list[Manifest]:
+    """The manifests with another port for OPA and none for its health: on this machine others may have them."""
+    text = json.dumps(manifests).replace("127.0.0.1:8181", f"127.0.0.1:{port}").replace("0.0.0.0:8282", "127.0.0.1:0")
+    changed: list[Manifest] = json.loads(text)
+    return changed
+
+
+def status_of(url: str, token: str) -> int:
+    """How a server answers a bearer of this token."""
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return int(error.code)
