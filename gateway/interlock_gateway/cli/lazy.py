@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from interlock_gateway.cli.screen import complain
+from interlock_gateway.cli.tls_options import add_tls_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class LazyGroup(TyperGroup):
             module = importlib.import_module(f"interlock_gateway.cli.{self.lazy[cmd_name].module}")
             command = typer.main.get_command(module.app)
             command.name = cmd_name
+            add_tls_options(command)
             self._loaded[cmd_name] = command
         return self._loaded[cmd_name]
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from interlock import SyncGateway
 from interlock.admin import SyncAdmin, SyncApprovals
+from interlock.tls import ClientTls
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.cli.tls_options import given_tls
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
 
@@ -41,9 +43,17 @@ def approver(address: str, timeout: float = DEFAULT_TIMEOUT_S) -> Iterator[SyncA
 
 @contextmanager
 def _gateway(address: str, timeout: float) -> Iterator[SyncGateway]:
-    if address.startswith("unix:"):
+    local = address.startswith("unix:")
+    if local:
         _look_for(address)
-    with SyncGateway(address, timeout=timeout) as gateway:
+    try:
+        given = given_tls()
+        tls = ClientTls(**given) if given and not local else None
+        gateway = SyncGateway(address, timeout=timeout, tls=tls)
+        gateway.connection.secure()
+    except ValueError as error:
+        raise CommandError(str(error), ExitCode.USAGE) from None
+    with gateway:
         yield gateway
 
 

@@ -23,14 +23,19 @@ _INTRODUCTION = """\
   overrides and what is invisible are shown as `<U+001B>`.
 - What a command has to say besides its result (hints, errors) goes to standard error.
 - Agent commands go to the agents' Unix socket, operator commands to the operators' one, as the configuration has them
-  (`INTERLOCK_CONFIG`, `INTERLOCK__STATE__DIR`), unless `--address` says otherwise.
+  (`INTERLOCK_CONFIG`, `INTERLOCK__STATE__DIR`), unless `--address` says otherwise. Over TCP, other hosts are spoken to
+  in TLS, and this one too when certificates are given; `INTERLOCK_TOKEN` or `--cert-file` says who calls.
 """
 _VARIABLES = (
     ("INTERLOCK_CONFIG", "The configuration file, where a command takes `--config`, and to find the sockets."),
     ("INTERLOCK__SECTION__KEY", "Any setting; see [configuration.md](configuration.md)."),
     ("INTERLOCK_ADDRESS", "Where agent commands reach the gateway."),
     ("INTERLOCK_OPERATOR_ADDRESS", "Where operator commands reach the gateway."),
-    ("INTERLOCK_TOKEN", "The token that agent commands send."),
+    ("INTERLOCK_TOKEN", "The token that commands send."),
+    ("INTERLOCK_CA_FILE", "Over TCP: the authorities that the gateway's certificate is checked against."),
+    ("INTERLOCK_CERT_FILE", "Over TCP: the certificate that proves who calls."),
+    ("INTERLOCK_KEY_FILE", "The key of that certificate, unless the same file holds it."),
+    ("INTERLOCK_SERVER_NAME", "Over TCP: whom the gateway's certificate must be for."),
     ("INTERLOCK_SESSION", "The session of agent commands."),
     ("INTERLOCK_TOOLBOX_TOKEN", "The token that callers of the toolbox have to send."),
 )

@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from interlock.provider import ToolServer
+from interlock.tls import ServerTls
 from interlock.toolbox import local_operations, toolbox_provider
 from interlock.toolbox.server import KEEP_DAYS, default_state_dir
 
@@ -25,6 +27,8 @@ _DAY_S = 86_400.0
     epilog=examples(
         "interlock toolbox --root .",
         "interlock toolbox --root /srv/app --root /srv/data --listen unix:/run/interlock/toolbox.sock",
+        "interlock toolbox --root . --listen 0.0.0.0:7090 --cert-file tools.crt --key-file tools.key "
+        "--client-ca-file ca.pem --client spiffe://example.org/ns/prod/sa/gateway",
     )
 )
 def toolbox(
@@ -44,6 +48,20 @@ def toolbox(
             envvar="INTERLOCK_TOOLBOX_TOKEN", show_envvar=True, help="A token that the gateway has to present."
         ),
     ] = "",
+    cert_file: Annotated[
+        Path | None, typer.Option(help="The certificate, in PEM, that encrypts `HOST:PORT`.", metavar="FILE")
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option(help="The key of that certificate, unless the same file holds it.", metavar="FILE")
+    ] = None,
+    client_ca_file: Annotated[
+        Path | None,
+        typer.Option(help="The authorities, in PEM, one of which has to vouch for whoever calls.", metavar="FILE"),
+    ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option(help="The gateway's SPIFFE ID, or subject (`CN=gateway`); nobody else may call. Several too."),
+    ] = None,
     keep_env: Annotated[
         list[str] | None, typer.Option(help="A variable that commands get too. Can be given several times.")
     ] = None,
@@ -60,11 +78,23 @@ def toolbox(
     except ValueError as error:
         raise CommandError(str(error), ExitCode.USAGE) from None
     operations.vault.sweep(keep_days * _DAY_S)
-    server = ToolServer(toolbox_provider(operations), address, token=token or None)
     try:
+        tls = _tls(cert_file, key_file, client_ca_file, client or ())
+        server = ToolServer(toolbox_provider(operations), address, token=token or None, tls=tls)
         asyncio.run(_serve(server, root))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise CommandError(str(error), ExitCode.USAGE) from None
+
+
+def _tls(
+    cert_file: Path | None, key_file: Path | None, client_ca_file: Path | None, clients: Sequence[str]
+) -> ServerTls | None:
+    """How connections are encrypted. Raises `ValueError` for a part that is of no use without a certificate."""
+    if cert_file is not None:
+        return ServerTls(cert_file, key_file, client_ca_file=client_ca_file, clients=clients)
+    if key_file is not None or client_ca_file is not None or clients:
+        raise ValueError("there is no --cert-file, without which nothing is encrypted and nobody is asked who they are")
+    return None
 
 
 async def _serve(server: ToolServer, roots: list[Path]) -> None:

@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from interlock.tls import ServerTls
 from interlock.toolbox.server import KEEP_DAYS, default_state_dir, serve_toolbox
 
 TOKEN_VARIABLE = "INTERLOCK_TOOLBOX_TOKEN"  # noqa: S105 -- the variable's name
@@ -19,10 +20,25 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--root", type=Path, action="append", required=True, help="a directory to serve; may be repeated")
     made.add_argument("--listen", help="unix:/path or host:port; a socket in the state directory when left out")
+    made.add_argument("--cert-file", type=Path, help="the certificate, in PEM, that encrypts host:port")
+    made.add_argument("--key-file", type=Path, help="the key of that certificate, unless the same file holds it")
+    made.add_argument("--client-ca-file", type=Path, help="the authorities that vouch for callers")
+    made.add_argument("--client", action="append", default=[], help="the SPIFFE ID or subject of who may call")
     made.add_argument("--state-dir", type=Path, help="where undo keeps what it needs, outside the roots")
     made.add_argument("--keep-env", action="append", default=[], help="a variable that commands get too")
     made.add_argument("--keep-days", type=float, default=KEEP_DAYS, help="how long changes can be undone")
     return made
+
+
+def tls_of(asked: argparse.Namespace) -> ServerTls | None:
+    """How connections are encrypted; ValueError for what is of no use without a certificate."""
+    if asked.cert_file is not None:
+        return ServerTls(
+            asked.cert_file, asked.key_file, client_ca_file=asked.client_ca_file, clients=tuple(asked.client)
+        )
+    if asked.key_file or asked.client_ca_file or asked.client:
+        raise ValueError("there is no --cert-file, without which nothing is encrypted")
+    return None
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,6 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
             os.environ.get(TOKEN_VARIABLE) or None,
             keep_environment=asked.keep_env,
             keep_days=asked.keep_days,
+            tls=tls_of(asked),
         )
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 -- it is a command

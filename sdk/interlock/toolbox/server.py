@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.provider import Tool, ToolProvider, serve_tools
+from interlock.tls import ServerTls
 from interlock.toolbox.binding import Workbench
 from interlock.toolbox.errors import OperationError
 from interlock.toolbox.local import local_operations
@@ -78,14 +79,15 @@ def serve_toolbox(
     *,
     keep_environment: Sequence[str] = (),
     keep_days: float = KEEP_DAYS,
+    tls: ServerTls | None = None,
 ) -> None:
     """Serve the toolbox on an address (`unix:/path` or `host:port`) until SIGINT or SIGTERM.
 
     Undo records and trash older than `keep_days` are forgotten first. `keep_environment` names variables that commands
-    get beside the allowed ones. Raises ValueError when a root is no directory or overlaps with the state directory,
-    OSError when the address cannot be bound.
+    get beside the allowed ones. Raises ValueError when a root is no directory or overlaps with the state directory, or
+    certificates cannot be used, OSError when the address cannot be bound.
     """
     operations = local_operations(roots, state_dir or default_state_dir(os.environ), keep_environment=keep_environment)
     provider = toolbox_provider(operations)
     operations.vault.sweep(keep_days * _DAY_S)
-    serve_tools(provider, address, token=token)
+    serve_tools(provider, address, token=token, tls=tls)
