@@ -14,6 +14,10 @@ class Topic(StrEnum):
     OPERATION = "operation"
     PENDING = "pending"
     CHECKPOINT = "checkpoint"
+    WHO_HOLDS = "who_holds"
+    """No change: a replica asks who holds this call open."""
+    HELD = "held"
+    """The answer: it is held open elsewhere."""
     EVERYTHING = "everything"
 
 

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from interlock_gateway.core.change import Change
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState
 from interlock_gateway.core.operation import Operation
 from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, OpenedCheckpoint, Waiters
@@ -56,6 +57,10 @@ class CheckpointStore(Protocol):
 
     async def withdraw_checkpoint(self, checkpoint_id: str, now: float, reason: str) -> Checkpoint | None:
         """Open → withdrawn; `None` when it is not open any more."""
+        ...
+
+    async def tell(self, change: Change) -> None:
+        """Tell the other replicas something that is kept nowhere."""
         ...
 
     async def begin_approved(

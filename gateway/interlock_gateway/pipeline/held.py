@@ -19,6 +19,7 @@ from interlock_gateway.pipeline.asking import checkpoint_ref
 from interlock_gateway.pipeline.bells import RECHECK_S, Bell, Bells
 from interlock_gateway.pipeline.conclusion import Conclusion
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE
+from interlock_gateway.pipeline.holders import Holders
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, StateError
 from interlock_gateway.pipeline.resumptions import Caller, Resumptions, requester
@@ -53,6 +54,7 @@ class HeldCalls:
         self._core = core
         self._bells = Bells(parts.store.changes)
         self._holding: Counter[tuple[str, str]] = Counter()
+        self._holders = Holders(parts, self._holding.keys)
         self._resumptions = Resumptions(parts)
         self._conclusion = Conclusion(parts)
 
@@ -81,8 +83,9 @@ class HeldCalls:
     async def answer(self, caller: Caller, request: CallRequest, held: CallResult) -> CallResult:
         """What a call that is held is answered with in its mode: its outcome, or, with `DETACH`, `held` at once.
 
-        With `WAIT`, the checkpoint is withdrawn when the last one who holds the call open goes or is out of time. It
-        stays when the gateway shuts down and the caller knows the call's id: they go on at another replica.
+        With `WAIT`, the checkpoint is withdrawn when the last one who holds the call open goes or is out of time; where
+        there are other replicas, when nobody has come again at one of them. It stays when the gateway shuts down and
+        the caller knows the call's id: they go on at another replica.
         """
         if request.checkpoint_mode is CheckpointMode.DETACH:
             return await self._settled(caller, for_people=False) or held
@@ -91,7 +94,7 @@ class HeldCalls:
         try:
             outcome = await self._settled(caller)
         except asyncio.CancelledError:
-            self._parts.tasks.start(self.abandoned(caller))
+            self._parts.tasks.start(self._left(caller))
             raise
         except RequestError as error:
             if error.fault is RequestFault.DRAINING and not request.call_id:
@@ -275,6 +278,15 @@ class HeldCalls:
             result = run.answer(ending.status, text)
         details = {**about(checkpoint), "outcome": ending.outcome}
         return replace(result, checkpoint=checkpoint_ref(checkpoint), details={"checkpoint": details})
+
+    async def _left(self, caller: Caller) -> None:
+        """Whoever held the call open has hung up, or was cut off and asks for it again, perhaps at another replica."""
+        try:
+            held = await self._holders.hold_elsewhere(caller.key)
+        except StateError:
+            return  # who cannot ask cannot withdraw
+        if not held and not self._core.draining:
+            await self.abandoned(caller)
 
     async def abandoned(self, caller: Caller) -> CallResult | None:
         """Withdraw the checkpoint when nobody holds the call open any more; the answer if that ended the call."""

@@ -161,7 +161,9 @@ class Resolver:
         run.applying = applying
         if run.cancelled:
             applying.cancel()
-        return await self._applied_and_settled(applying, claimed)
+        result = await self._applied_and_settled(applying, claimed)
+        run.journaled = applying.journaled
+        return result
 
     async def _put_back(self, run: CallRun, action: PendingAction) -> None:
         """While people decide the action is pending like any other, and may be discarded."""

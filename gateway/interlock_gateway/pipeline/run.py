@@ -37,8 +37,8 @@ class CallRun:
 
     `sender`, when set, is used in place of the provider's `execute`; `wrap` has the last word on the answer that a
     dispatch gives, before it is recorded. `speaks_for` is the provider whose standing handler answers instead of the
-    tool's own. `journaled` says that the journal holds the call. `undoes` is the operation that it takes back, empty
-    for all but compensations.
+    tool's own. `journaled` says that the journal holds the call, `unkept` that its outcome could not be kept. `undoes`
+    is the operation that it takes back, empty for all but compensations.
 
     `checkpoint` is the one that holds or held the call; `resuming` the one from which this run goes on, approved or
     edited. `taken` says that the call is somebody else's to run and to record. `before_waiting` is done before the
@@ -80,6 +80,7 @@ class CallRun:
     counted: Counted | None = None
     destroying: bool = False
     journaled: bool = False
+    unkept: bool = False
     undoes: str = ""
     outcome: ToolOutcome | None = None
     sender: Callable[[float], Awaitable[ToolOutcome]] | None = None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from interlock_gateway.core.call import CallKind, CallState
-from interlock_gateway.core.change import Topic
+from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState, answered
 from interlock_gateway.core.operation import Operation, OperationState
 from interlock_gateway.pipeline.ports import (
@@ -117,6 +117,10 @@ class Checkpoints:
             return before.moved(CheckpointState.WITHDRAWN, now, reason)
 
         return await self._writer.submit(lambda link: _change(link, checkpoint_id, withdrawn, now))
+
+    async def tell(self, change: Change) -> None:
+        """Tell the other replicas something that is kept nowhere."""
+        await self._writer.submit(lambda link: link.announce(change.topic, change.session_id, change.key))
 
     async def begin_approved(
         self, checkpoint_id: str, digest: str, record: CallRecord, operation: Operation, now: float
