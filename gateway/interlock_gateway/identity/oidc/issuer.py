@@ -28,7 +28,7 @@ Fetch = Callable[[JwtConfig], Awaitable[KeySet]]
 class Issuer:
     """An issuer's keys, as far as they are known. `run` keeps them; nothing else fetches."""
 
-    def __init__(self, config: JwtConfig, clock: Clock, fetch: Fetch, *, pause_s: float = LEAST_PAUSE_S) -> None:
+    def __init__(self, config: JwtConfig, clock: Clock, fetch: Fetch, *, pause_s: float | None = None) -> None:
         self.config = config
         self.generation = 0
         """Changes whenever the keys do."""
@@ -38,7 +38,7 @@ class Issuer:
         """How many fetches brought keys, and how many did not."""
         self._clock = clock
         self._fetch = fetch
-        self._pause_s = pause_s
+        self._pause_s = LEAST_PAUSE_S if pause_s is None else pause_s
         self._known: KeySet | None = None
         self._fetched_at = 0.0
         self._begun_fetches = self._ended_fetches = 0
