@@ -40,7 +40,7 @@ tools: ## Put OPA, promtool and ripgrep into .tools/bin where they are missing a
 	@tools/install_tools
 
 .PHONY: check
-check: check-style check-types check-protos check-policies check-chart check-locks ## Check style, types, protos, policies, chart and lock files, changing nothing.
+check: check-style check-types check-protos check-policies check-chart check-locks check-alerts ## Check style, types, protos, policies, chart and lock files, changing nothing.
 
 .PHONY: check-style
 check-style: setup
@@ -65,6 +65,11 @@ check-policies: setup
 .PHONY: check-chart
 check-chart: setup
 	@tools/check_chart
+
+.PHONY: check-alerts
+check-alerts: tools
+	@promtool check rules helm/interlock/files/alerts.yaml
+	@promtool test rules tests/prometheus/*.yaml
 
 .PHONY: check-locks
 check-locks: setup
@@ -99,6 +104,15 @@ parity: setup tools ## Let both policy engines decide 100,000 generated inputs, 
 .PHONY: fuzz
 fuzz: setup ## Throw damaged scripts, paths, URLs and SQL at the extractors of facts; ARGS="--runs 200000" for longer.
 	@$(python) tests/fuzz/fuzz_facts.py $(ARGS)
+
+.PHONY: operations
+operations: setup ## Write docs/operations.md and the dashboard again: every metric, alert, log event and configuration key.
+	@$(python) tests/observability/operations_document.py
+	@$(python) tests/observability/dashboard_json.py
+
+.PHONY: picture
+picture: setup tools ## Draw docs/images/dashboard.svg from what a real Prometheus scrapes of a run of the demonstration.
+	@$(python) tests/observability/dashboard_picture.py $(ARGS)
 
 .PHONY: requirements
 requirements: setup ## Print which requirement is claimed by which tests, and which by none.
