@@ -111,6 +111,7 @@ MEANINGS = {
     "provider lost": "Its tools left the list. The gateway connects again by itself.",
     "provider not reached": "It was never reached, or not since it was lost. It is tried again.",
     "references resolved": "A prompt was resolved.",
+    "spans cannot be sent": "A defect in the gateway or in OpenTelemetry's exporter. The spans are lost and counted; please report it.",
     "spans do not reach the collector": "Traces are lost until it is back, and counted in `interlock_spans_total`. No call waits for it.",
     "spans reach the collector again": "Traces are sent again.",
     "state is not available": "The database cannot be read or written. What may change something is denied, and health says so.",
