@@ -299,6 +299,7 @@ class Gateway:
             confirmations=Confirmations(rooms.parts.registry, rooms.store.pins, self._clock),
             policy=rooms.policy,
             shadow=rooms.shadow,
+            provider_credentials=self.config.provider_credentials,
             state=self.state,
         )
 

@@ -37,8 +37,8 @@ def schema() -> None:
 def effective(config: Config) -> dict[str, Any]:
     """The configuration as values, without what is secret in it."""
     document = config.model_dump(mode="json", exclude_none=True)
-    for provider in document["providers"]:
-        provider["token"] = MASK if provider["token"] else ""
+    for shown in (*document["providers"], *document["provider_credentials"].values()):
+        shown["token"] = MASK if shown["token"] else ""
     opa = document["policy"]["opa"]
     opa["token"] = MASK if opa["token"] else ""
     for webhook in document["approvals"]["webhooks"]:

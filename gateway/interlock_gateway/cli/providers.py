@@ -65,7 +65,7 @@ def tools(name: Name, *, address: OperatorAddress = "", output: Output = OutputF
 
 
 @app.command(
-    epilog=examples("interlock providers add docs dns:///docs.internal:50051 --trust floor"),
+    epilog=examples("interlock providers add docs docs.internal:50051 --credentials mesh --trust floor"),
 )
 def add(
     name: Name,
@@ -73,12 +73,18 @@ def add(
     *,
     trust: Annotated[Trust, typer.Option(help="How much what it declares is worth.")] = Trust.FLOOR,
     pins: Annotated[Pins, typer.Option(help="What happens when a definition changes.")] = Pins.ENFORCE,
+    credentials: Annotated[
+        str, typer.Option(help="Which of the configuration's `provider_credentials`: TLS and a token.")
+    ] = "",
     address: OperatorAddress = "",
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Add a provider without a restart; at the next start it is gone unless the configuration has it."""
     spec = registry_pb2.ProviderSpec(
-        name=name, grpc=registry_pb2.GrpcConnection(target=target), trust=_TRUST[trust], pins=_PINS[pins]
+        name=name,
+        grpc=registry_pb2.GrpcConnection(target=target, credentials_name=credentials),
+        trust=_TRUST[trust],
+        pins=_PINS[pins],
     )
     with operator(address) as admin:
         added = admin.register_provider(spec)

@@ -10,11 +10,13 @@ from gateway_bench import Ledger, MovableClock, config_in, ledger_tools
 from interlock import CallStatus
 from interlock import Gateway as Client
 from interlock.admin import Admin
+from interlock.errors import RequestError
 from interlock.provider import ToolServer
 from interlock.tls import ServerTls
+from interlock.v1 import registry_pb2
 from interlock_gateway.app import running
 from interlock_gateway.config import ProviderConfig
-from interlock_gateway.config_providers import ProviderTlsConfig
+from interlock_gateway.config_providers import ProviderCredentialsConfig, ProviderTlsConfig
 from interlock_gateway.providers import channel, directory, grpc_provider
 from interlock_gateway.serving import Gateway
 from tls_authority import Authority, Issued
@@ -230,3 +232,35 @@ async def test_files_that_are_not_there_are_said(socket_directory: Path, certifi
             assert await trouble(admin) == (
                 f"provider ledger cannot be reached: {socket_directory}/nowhere.pem: No such file or directory"
             )
+
+
+@pytest.mark.req("TOOL-4")
+async def test_a_provider_is_registered_at_run_time_with_credentials_of_the_configuration(
+    socket_directory: Path, certificates: Certificates
+) -> None:
+    credentials = {"mesh": ProviderCredentialsConfig(token="t0ken", tls=certificates.reaching())}
+    config = config_in(socket_directory, providers=(), provider_credentials=credentials)
+    async with (
+        served(Ledger(), certificates.serving(clients=[GATEWAY_ID]), token="t0ken") as server,
+        running(config, MovableClock()) as gateway,
+        Client(gateway.endpoints.operators[0]) as operator,
+        Client(gateway.endpoints.agents[0]) as agent,
+    ):
+        admin = Admin(operator)
+
+        def spec(target: str, name: str = "mesh") -> registry_pb2.ProviderSpec:
+            connection = registry_pb2.GrpcConnection(target=target, credentials_name=name)
+            return registry_pb2.ProviderSpec(name="late", grpc=connection)
+
+        for target, name, field in (
+            (server.address, "unheard-of", "spec.grpc.credentials_name"),
+            ("tools.example.org:7090", "", "spec.grpc.credentials_name"),
+            (f"unix:{socket_directory}/tools.sock", "mesh", "spec.grpc.credentials_name"),
+            ("nowhere", "mesh", "spec.grpc.target"),
+        ):
+            with pytest.raises(RequestError) as refused:
+                await admin.register_provider(spec(target, name))
+            assert (refused.value.reason, refused.value.metadata["field"]) == ("INVALID_FIELD", field)
+        added = await admin.register_provider(spec(f"dns:///{server.address}"))
+        assert (added.last_error, added.tools) == ("", 8)
+        assert (await agent.session("s").call("echo", {"text": "x"})).completed

@@ -1,14 +1,13 @@
 """`AdminService`: what operators and auditors call. Each handler decodes, calls once, and encodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from interlock.v1 import admin_service_pb2 as pb
 from interlock.v1 import policy_pb2, registry_pb2
 
-from interlock_gateway.config import ProviderConfig
+from interlock_gateway.config_providers import ProviderCredentialsConfig
 from interlock_gateway.core.clock import Clock
-from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
 from interlock_gateway.operate.report import summarize
@@ -20,6 +19,7 @@ from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import ToolRegistry
 from interlock_gateway.sessions.book import SessionBook
 from interlock_gateway.transport.grpc import encode_admin, encode_shadow
+from interlock_gateway.transport.grpc.decode_provider import provider_config
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
 from interlock_gateway.transport.grpc.paging import page_of
 
@@ -39,6 +39,7 @@ class AdminParts:
     confirmations: Confirmations
     policy: PolicyKeeper
     shadow: ShadowKeeper
+    provider_credentials: Mapping[str, ProviderCredentialsConfig]
     state: Callable[[], GatewayState]
 
 
@@ -116,7 +117,8 @@ class AdminRpcs:
     async def register(self, caller: Caller, request: pb.RegisterProviderRequest) -> pb.RegisterProviderResponse:
         """Begin to keep a provider, until the gateway stops or it is unregistered (TOOL-4)."""
         del caller
-        connection = self._parts.directory.add(_spec(request.spec), configured=False)
+        spec = provider_config(request.spec, self._parts.provider_credentials)
+        connection = self._parts.directory.add(spec, configured=False)
         await self._parts.directory.settled(FIRST_CONTACT_S, connection)
         return pb.RegisterProviderResponse(provider=self._info(connection))
 
@@ -179,25 +181,3 @@ class AdminRpcs:
 
     def _info(self, connection: Connection) -> registry_pb2.ProviderInfo:
         return encode_admin.provider_info(connection, self._parts.registry.tools_of(connection.spec.name))
-
-
-def _spec(spec: registry_pb2.ProviderSpec) -> ProviderConfig:
-    if spec.WhichOneof("connection") != "grpc":
-        raise RequestError(RequestFault.NOT_ENABLED, "only providers that speak gRPC can be registered", field="spec")
-    if spec.grpc.credentials_name or spec.prefix:
-        raise RequestError(
-            RequestFault.NOT_ENABLED, "credentials and prefixes come from the configuration", field="spec"
-        )
-    try:
-        return ProviderConfig(
-            name=spec.name,
-            address=spec.grpc.target,
-            trust="floor" if spec.trust == registry_pb2.PROVIDER_TRUST_FLOOR else "declared",
-            pins="follow" if spec.pins == registry_pb2.PIN_MODE_FOLLOW else "enforce",
-        )
-    except ValueError:
-        raise RequestError(
-            RequestFault.INVALID_FIELD,
-            "a provider's name is 1 to 64 letters, digits, '.', '_' and '-'",
-            field="spec.name",
-        ) from None
