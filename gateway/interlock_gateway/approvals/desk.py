@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from interlock_gateway.approvals.answers import Said, check
 from interlock_gateway.approvals.editing import Edit, Editor
 from interlock_gateway.approvals.handlers import Channel, Handler, may_approve, may_see
+from interlock_gateway.approvals.lasting import while_known
 from interlock_gateway.approvals.records import WatchStore
 from interlock_gateway.approvals.watches import Watches, WatchEvent
 from interlock_gateway.core.checkpoint import (
@@ -68,9 +69,12 @@ class ApprovalDesk:
         return any(handler.can_be_asked(requester, groups, escalate_to) for handler in elsewhere)
 
     def watch(self, approver: Principal, groups: tuple[str, ...]) -> AsyncIterator[WatchEvent]:
-        """What `Watches.watch` tells `approver`, who counts as somebody to ask meanwhile. Raises `RequestError`."""
+        """What `Watches.watch` tells `approver`, who counts as somebody to ask meanwhile, while their credentials last.
+
+        Raises `RequestError`.
+        """
         _admit(approver)
-        return self._watches.watch(approver, groups)
+        return while_known(self._watches.watch(approver, groups), approver, self._clock)
 
     async def page(
         self,
