@@ -50,7 +50,7 @@ check-style: setup
 .PHONY: check-types
 check-types: setup
 	@$(python) -m mypy
-	@MYPYPATH=$$(git ls-files 'tests/*.py' | xargs -n 1 dirname | sort -u | paste -sd: -) \
+	@MYPYPATH=$$(git ls-files 'tests/*.py' | xargs -n 1 dirname | sort -u | paste -sd: -):tools/image \
 	  $(python) -m mypy $$(git ls-files 'tests/*.py' 'proto/*.py' 'tools/*.py' | grep -v 'tests/.*/conftest.py')
 
 .PHONY: check-protos
@@ -88,6 +88,10 @@ bench: setup ## Measure speed and size, side by side with a direct call and a ba
 .PHONY: faults
 faults: setup ## Attack approvals, kill gateways, make previews stale, take work back: docs/reliability.md has the figures.
 	@$(python) tests/faults $(ARGS)
+
+.PHONY: image-root
+image-root: setup ## Play the Dockerfile in a clean root, without a container engine, and try what comes out; takes root.
+	@INTERLOCK_IMAGE_ROOT=1 $(python) -m pytest -s -p no:xdist tests/image/test_clean_root.py $(ARGS)
 
 .PHONY: subset
 subset: setup tools ## Run OPA's own cases, and write what Rego policies may use: gateway/interlock_gateway/policy/checks/subset.json.
