@@ -57,6 +57,7 @@ class Beginnings:
             tool=tool,
             received_at=resolving.received_at,
             started=resolving.started,
+            elsewhere_s=resolving.elsewhere_s,
             deadline_at=resolving.deadline_at,
             decision_id=self._ids.next(),
             kind=CallKind.APPLY,

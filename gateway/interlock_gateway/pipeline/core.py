@@ -253,7 +253,7 @@ class CallPipeline:
             run.on_event(WaitingEvent(turnstile.ahead()))
         try:
             with run.trace.step(Step.TURN):
-                await turnstile.acquire(shared=shared)
+                run.elsewhere_s += await turnstile.acquire(shared=shared)
         except BaseException as error:
             self._ended(run, answer, error)
             raise

@@ -100,7 +100,10 @@ class Previewer:
         invocation = run.invocation(deadline_s, span.context)
         if provider is None:
             raise ProviderDownError(f"provider {run.known_tool.provider} is not registered any more")
-        return await run.to_provider(provider.dry_run(replace(invocation, pending_id="", state_token="")))
+        try:
+            return await run.to_provider(provider.dry_run(replace(invocation, pending_id="", state_token="")))
+        finally:
+            run.elsewhere_s += self._parts.clock.monotonic() - now
 
     def _action(self, run: CallRun, dry_run: DryRun, shown: CallResult) -> PendingAction:
         now = self._parts.clock.now()

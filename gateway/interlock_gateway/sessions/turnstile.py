@@ -30,11 +30,14 @@ class Turnstile:
         """How many calls are waiting already."""
         return len(self._waiting)
 
-    async def acquire(self, *, shared: bool) -> None:
-        """Wait for a place. Raises `StateUnavailableError` when other replicas cannot be kept out."""
-        await self._acquire_here(shared=shared)
+    async def acquire(self, *, shared: bool) -> float:
+        """Wait for a place; for how many seconds calls of this session here were in the way.
+
+        Raises `StateUnavailableError` when other replicas cannot be kept out.
+        """
+        waited_s = await self._acquire_here(shared=shared)
         if self._crossing is None:
-            return
+            return waited_s
         try:
             coming = self._crossing.enter(self._session_id, shared=shared)
             if coming is not None:
@@ -42,6 +45,7 @@ class Turnstile:
         except BaseException:
             self._release_here(shared=shared)
             raise
+        return waited_s
 
     def release(self, *, shared: bool) -> None:
         """Give the place back and let the next ones in."""
@@ -49,17 +53,19 @@ class Turnstile:
             self._crossing.leave(self._session_id)
         self._release_here(shared=shared)
 
-    async def _acquire_here(self, *, shared: bool) -> None:
+    async def _acquire_here(self, *, shared: bool) -> float:
         if not self._waiting and self._free_for(shared=shared):
             self._take(shared=shared)
-            return
-        place = asyncio.get_running_loop().create_future()
+            return 0.0
+        loop = asyncio.get_running_loop()
+        began, place = loop.time(), loop.create_future()
         self._waiting.append((shared, place))
         try:
             await place
         except asyncio.CancelledError:
             self._leave(shared=shared, place=place)
             raise
+        return loop.time() - began
 
     def _release_here(self, *, shared: bool) -> None:
         if shared:

@@ -58,7 +58,7 @@ class CallMetrics:
         )
         self._added = Histogram(
             "interlock_added_latency_seconds",
-            "Time that a call spent in the gateway and not in its provider.",
+            "Time that the gateway added to a call: not its provider's, nor that behind other calls of its session.",
             buckets=_LATENCY_S,
             registry=registry,
         )
@@ -108,7 +108,7 @@ class CallMetrics:
         self._decide.observe(run.decide_s, exemplar)
         if run.dispatch_s is not None:
             self._dispatch_of(tool).observe(run.dispatch_s, exemplar)
-        self._added.observe(max(0.0, run.total_s - (run.dispatch_s or 0.0)), exemplar)
+        self._added.observe(max(0.0, run.total_s - (run.dispatch_s or 0.0) - run.elsewhere_s), exemplar)
 
 
 def _exemplar(run: CallRun) -> dict[str, str] | None:

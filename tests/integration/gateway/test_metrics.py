@@ -1,12 +1,15 @@
 """Metrics as Prometheus scrapes them (OBS-1)."""
 
 import asyncio
+import time
 from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gateway_bench import Bench, Ledger, MovableClock, bench, config_in
+from interlock import provider
 from interlock_gateway.app import running
 from interlock_gateway.config import PendingConfig
 from interlock_gateway.config_telemetry import MetricsConfig
@@ -158,3 +161,29 @@ async def test_metrics_can_be_switched_off(socket_directory: Path) -> None:
     config = config_in(socket_directory, providers=()).model_copy(update={"metrics": MetricsConfig(listen="")})
     async with running(config) as gateway:
         assert gateway.endpoints.metrics == ""
+
+
+@pytest.mark.req("OBS-1")
+async def test_what_the_gateway_adds_holds_neither_its_provider_nor_the_calls_before(socket_directory: Path) -> None:
+    let_go = asyncio.Event()
+
+    def slow_tools(_ledger: Ledger) -> list[provider.Tool[..., Any]]:
+        @provider.tool(destructive=False, reversible=True)
+        async def hold() -> str:
+            """Wait."""
+            await let_go.wait()
+            return "held"
+
+        return [hold]
+
+    async with bench(socket_directory, tools=slow_tools) as at:
+        calls = [asyncio.create_task(at.agent.session("s").call("hold", {})) for _ in range(3)]
+        await eventually(lambda: at.gateway.rooms.pipeline.in_flight == 3)
+        began = time.monotonic()
+        await eventually(lambda: time.monotonic() - began > 0.3)
+        let_go.set()
+        await asyncio.gather(*calls)
+        found = samples_in(await scraped(at))
+        assert value(found, "interlock_dispatch_seconds_sum") >= 0.3
+        assert value(found, "interlock_added_latency_seconds_count") == 3
+        assert value(found, "interlock_added_latency_seconds_sum") < 0.3
