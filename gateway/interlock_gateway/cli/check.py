@@ -17,6 +17,7 @@ from interlock_gateway.cli.checks import (
     check_state,
 )
 from interlock_gateway.cli.exit_codes import ExitCode
+from interlock_gateway.cli.identity_checks import check_certificates, check_issuers
 from interlock_gateway.cli.options import ConfigFile, Output, examples, group
 from interlock_gateway.cli.screen import OutputFormat, Screen, Table
 from interlock_gateway.config import Config
@@ -29,7 +30,9 @@ app = group("Check configuration, policies and connections, without serving.", "
 def check(
     *,
     config: ConfigFile = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Do not try to reach the providers.")] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Do not try to reach providers and issuers of tokens.")
+    ] = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Check everything that `serve` would need, and change nothing.
@@ -50,4 +53,5 @@ def _everything(settings: Config, *, offline: bool) -> list[Check]:
     found += [check_audit_key(settings), check_artifacts(settings)]
     found += check_plugins(settings)
     found += check_listeners(settings)
-    return found if offline else found + check_providers(settings)
+    found += check_certificates(settings)
+    return found if offline else [*found, *check_providers(settings), *check_issuers(settings)]
