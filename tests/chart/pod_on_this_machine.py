@@ -41,7 +41,7 @@ class LocalPod:
             place = self.directory / volume["name"].removeprefix("interlock-")
             place.mkdir()
             source = volume.get("configMap") or volume.get("secret") or {}
-            keys = self.config_maps.get(source.get("name"), self.secrets.get(source.get("secretName"), {}))
+            keys = self.config_maps.get(source.get("name", ""), self.secrets.get(source.get("secretName", ""), {}))
             items = source.get("items") or [{"key": key, "path": key} for key in keys]
             for item in items if keys else ():
                 (place / item["path"]).parent.mkdir(parents=True, exist_ok=True)

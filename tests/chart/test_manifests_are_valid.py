@@ -3,14 +3,12 @@
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import jsonschema_rs
 import pytest
 import yaml
+from manifest_schemas import validator
 from pod_security import violations
 from rendering import CHART, Helm, Manifest, containers_of, example, examples, pod_specs
 
@@ -76,6 +74,7 @@ def test_every_mount_has_its_volume_and_every_volume_is_mounted(rendered: Render
             claims = {claim["metadata"]["name"] for claim in one["spec"].get("volumeClaimTemplates", [])}
             volumes = [volume["name"] for volume in spec.get("volumes", [])]
             assert len(volumes) == len(set(volumes))
+            assert not [one for one in spec["volumes"] if len(one) != 2], "a volume has one source"
             mounts = {mount["name"] for each in containers_of(spec) for mount in each.get("volumeMounts", [])}
             assert mounts == claims | set(volumes)
 
@@ -114,23 +113,3 @@ def findings(kube_score: Path, manifests: Path) -> Iterator[tuple[str, str]]:
             if not check["skipped"] and check["grade"] < 10:
                 comments = "; ".join(f"{one['path']} {one['summary']}" for one in check["comments"] or [])
                 yield check["check"]["id"], f"{scored['object_name']}: {comments}"
-
-
-@cache
-def definitions(version: str) -> Any:
-    folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"v{version}.0-local-strict"
-    return json.loads((folder / "_definitions.json").read_text())["$defs"]
-
-
-@cache
-def kinds(version: str) -> dict[tuple[str, str, str], str]:
-    named = definitions(version).items()
-    word = "x-kubernetes-group-version-kind"
-    return {(one["group"], one["version"], one["kind"]): name for name, all_ in named for one in all_.get(word, [])}
-
-
-@cache
-def validator(version: str, api: str, kind: str) -> Any:
-    group, _, number = api.rpartition("/")
-    name = kinds(version)[group, number, kind]
-    return jsonschema_rs.validator_for({"$ref": f"#/$defs/{name}", "$defs": definitions(version)})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from interlock import CallStatus, Gateway
+from interlock import CallStatus, Gateway, Session
 from opa_process import free_port
 from pod_on_this_machine import STATUS, running_pod
 from rendering import Helm, Manifest, Values, example, pod_specs
@@ -32,10 +32,7 @@ async def test_an_agent_calls_tools_through_the_sidecar_that_was_rendered_and_th
         async with Gateway(pod.environment("agent")["INTERLOCK_ADDRESS"]) as gateway:
             session = await gateway.open_session(intent="look at the plan")
 
-            async def has_tools() -> bool:
-                return bool((await session.tools()).tools)
-
-            await eventually_so(has_tools)
+            await tools_are_there(session)
             assert "Water the plants." in (await session.call("read", {"path": "plan.md"})).text
             assert (await session.call("write", {"path": "plan.md", "content": "x"})).status is CallStatus.PREVIEW
             assert (await session.call("bash", {"command": "rm -rf /"})).status is CallStatus.DENIED
@@ -76,10 +73,7 @@ async def test_an_opa_server_that_was_rendered_decides_beside_the_gateway_and_fo
         async with Gateway(pod.environment("agent")["INTERLOCK_ADDRESS"]) as gateway:
             session = await gateway.open_session(intent="look at the plan")
 
-            async def has_tools() -> bool:
-                return bool((await session.tools()).tools)
-
-            await eventually_so(has_tools)
+            await tools_are_there(session)
             assert "Water the plants." in (await session.call("read", {"path": "plan.md"})).text
             assert (await session.call("bash", {"command": "rm -rf /"})).status is CallStatus.DENIED
         if connect == "loopback":
@@ -89,6 +83,15 @@ async def test_an_opa_server_that_was_rendered_decides_beside_the_gateway_and_fo
             assert status_of(f"http://{url}/v1/policies", "") == 401
             assert status_of(f"http://{url}/v1/policies", "another") == 401
             assert status_of(f"http://{url}/v1/policies", secrets["opa"]["token"]) == 200
+
+
+async def tools_are_there(session: Session) -> None:
+    """Wait until the gateway has met the toolbox."""
+
+    async def are_listed() -> bool:
+        return {"read", "write", "bash"} <= {one.name for one in (await session.tools()).tools}
+
+    await eventually_so(are_listed)
 
 
 def with_port_of_opa(manifests: list[Manifest], port: int) -> list[Manifest]:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 CHART = Path(__file__).resolve().parents[2] / "helm" / "interlock"
-OPEN = frozenset({"env", "resources", "container", "workspace", "behavior", "labels", "dns"})
+OPEN = frozenset({"env", "resources", "container", "behavior", "labels", "dns"})
 """Keys whose value is shown whole: what is below is Kubernetes', or the user's."""
 
 

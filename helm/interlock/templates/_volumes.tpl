@@ -45,11 +45,11 @@
 - name: interlock-toolbox
   emptyDir: {medium: Memory, sizeLimit: 1Mi}
 - name: interlock-toolbox-state
-  emptyDir: {sizeLimit: 1Gi}
+  {{- include "interlock.volumeOr1Gi" .Values.toolbox.state | nindent 2 }}
 - name: interlock-toolbox-tmp
   emptyDir: {sizeLimit: 1Gi}
 - name: interlock-workspace
-  {{- toYaml .Values.toolbox.workspace | nindent 2 }}
+  {{- include "interlock.volumeOr1Gi" .Values.toolbox.workspace | nindent 2 }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
@@ -99,4 +99,8 @@
 {{/* A ConfigMap's key for a path; slashes are not allowed in keys. */}}
 {{- define "interlock.policyKey" -}}
 {{ replace "/" "__" . }}
+{{- end }}
+
+{{- define "interlock.volumeOr1Gi" -}}
+{{ . | default (dict "emptyDir" (dict "sizeLimit" "1Gi")) | toYaml }}
 {{- end }}
