@@ -1,5 +1,6 @@
 """Certificates of an authority of our own, with whatever a test wants in them."""
 
+import ipaddress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -58,10 +59,10 @@ class Authority:
         usages: tuple[Any, ...] = BOTH,
         is_authority: bool = False,
     ) -> Leaf:
-        """A certificate for URIs and host names."""
+        """A certificate for URIs, host names and addresses."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(x509.Name.from_rfc4514_string(subject), self.name, key.public_key(), begins, ends)
-        names = [*map(x509.UniformResourceIdentifier, uris), *map(x509.DNSName, hosts)]
+        names = [*map(x509.UniformResourceIdentifier, uris), *map(_host, hosts)]
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
@@ -70,6 +71,13 @@ class Authority:
         builder = builder.add_extension(authority, critical=False)
         pem = builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         return Leaf(pem + self._above, key_pem(key))
+
+
+def _host(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
 
 
 def _builder(

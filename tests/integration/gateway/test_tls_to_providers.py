@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from certificates import Authority, Leaf
 from gateway_bench import Ledger, MovableClock, config_in, ledger_tools
 from interlock import CallStatus
 from interlock import Gateway as Client
@@ -19,7 +21,6 @@ from interlock_gateway.config import ProviderConfig
 from interlock_gateway.config_providers import ProviderCredentialsConfig, ProviderTlsConfig
 from interlock_gateway.providers import channel, directory, grpc_provider
 from interlock_gateway.serving import Gateway
-from tls_authority import Authority, Issued
 from waiting import eventually_so
 
 GATEWAY_ID = "spiffe://example.org/ns/prod/sa/gateway"
@@ -33,34 +34,46 @@ def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "LAST_RETRY_S", 0.1)
 
 
+PAST = timedelta(minutes=-1)
+
+
 @dataclass
 class Certificates:
-    """Those of a gateway and a provider that trust one authority, and the other authority that nobody trusts."""
+    """Those of a gateway and a provider that trust one authority, in files, and the authority that nobody trusts."""
 
-    authority: Authority
-    stranger: Authority
-    provider: Issued
-    gateway: Issued
+    directory: Path
+    authority: Authority = field(default_factory=lambda: Authority("Ours"))
+    stranger: Authority = field(default_factory=lambda: Authority("Theirs"))
 
-    def serving(self, **more: object) -> ServerTls:
+    def __post_init__(self) -> None:
+        (self.directory / "ours.pem").write_bytes(self.authority.pem)
+        (self.directory / "theirs.pem").write_bytes(self.stranger.pem)
+        self.provider(self.authority.leaf(hosts=("127.0.0.1",)))
+        self.gateway(self.authority.leaf(GATEWAY_ID, subject="CN=gateway"))
+
+    def provider(self, leaf: Leaf) -> None:
+        """Let this be what the provider shows."""
+        leaf.written(self.directory, "provider")
+
+    def gateway(self, leaf: Leaf) -> None:
+        """Let this be what the gateway shows."""
+        leaf.written(self.directory, "gateway")
+
+    def serving(self, *clients: str) -> ServerTls:
         """How a provider serves that asks for certificates."""
-        return ServerTls(self.provider.file, self.provider.key_file, client_ca_file=self.authority.file, **more)  # type: ignore[arg-type]  # what a test says besides
+        files = self.directory / "provider.crt", self.directory / "provider.key"
+        return ServerTls(*files, client_ca_file=self.directory / "ours.pem", clients=clients)
 
     def reaching(self, **more: object) -> ProviderTlsConfig:
         """How the gateway reaches it."""
-        given = {"ca_file": self.authority.file, "cert_file": self.gateway.file, "key_file": self.gateway.key_file}
+        files = {"ca_file": "ours.pem", "cert_file": "gateway.crt", "key_file": "gateway.key"}
+        given = {name: self.directory / file for name, file in files.items()}
         return ProviderTlsConfig.model_validate(given | more)
 
 
 @pytest.fixture
 def certificates(tmp_path: Path) -> Certificates:
-    authority = Authority(tmp_path / "ours")
-    return Certificates(
-        authority,
-        Authority(tmp_path / "theirs"),
-        provider=authority.issue("localhost", "127.0.0.1"),
-        gateway=authority.issue(GATEWAY_ID, subject="gateway"),
-    )
+    return Certificates(tmp_path)
 
 
 @asynccontextmanager
@@ -90,7 +103,7 @@ async def test_calls_go_over_tls_to_a_provider_that_lets_in_the_gateway_alone(
     socket_directory: Path, certificates: Certificates
 ) -> None:
     ledger = Ledger()
-    tls = certificates.serving(clients=[GATEWAY_ID])
+    tls = certificates.serving(GATEWAY_ID)
     async with (
         served(ledger, tls, token="t0ken") as server,
         reached(socket_directory, server, certificates.reaching(), token="t0ken") as (_, agent, _admin),
@@ -111,7 +124,7 @@ async def test_a_provider_refuses_who_has_another_certificate_of_the_same_author
 ) -> None:
     ledger = Ledger()
     async with (
-        served(ledger, certificates.serving(clients=[named])) as server,
+        served(ledger, certificates.serving(named)) as server,
         reached(socket_directory, server, certificates.reaching()) as (gateway, agent, admin),
     ):
         assert "not for the holder of this certificate" in await trouble(admin)
@@ -122,7 +135,7 @@ async def test_a_provider_refuses_who_has_another_certificate_of_the_same_author
 
 async def test_a_subject_is_as_good_as_a_spiffe_id(socket_directory: Path, certificates: Certificates) -> None:
     async with (
-        served(Ledger(), certificates.serving(clients=["CN=someone", "CN=gateway"])) as server,
+        served(Ledger(), certificates.serving("CN=someone", "CN=gateway")) as server,
         reached(socket_directory, server, certificates.reaching()) as (_, agent, _admin),
     ):
         assert (await agent.session("s").call("echo", {"text": "x"})).text == "x"
@@ -130,7 +143,7 @@ async def test_a_subject_is_as_good_as_a_spiffe_id(socket_directory: Path, certi
 
 @pytest.mark.req("TOOL-4")
 async def test_a_name_is_checked_and_can_be_said(socket_directory: Path, certificates: Certificates) -> None:
-    certificates.provider = certificates.authority.issue("tools.example.org")
+    certificates.provider(certificates.authority.leaf(hosts=("tools.example.org",)))
     async with served(Ledger(), certificates.serving()) as server:
         async with reached(socket_directory, server, certificates.reaching()) as (_, _agent, admin):
             assert "its certificate is refused: " in await trouble(admin)
@@ -153,15 +166,17 @@ async def test_who_is_not_who_they_should_be_is_not_spoken_to(
     serving: ServerTls | None = certificates.serving()
     match case:
         case "wrong authority":
-            reaching, words = certificates.reaching(ca_file=certificates.stranger.file), "its certificate is refused"
+            reaching, words = (
+                certificates.reaching(ca_file=certificates.directory / "theirs.pem"),
+                "its certificate is refused",
+            )
         case "expired":
-            certificates.provider = certificates.authority.issue("127.0.0.1", expired=True)
-            serving, words = certificates.serving(), "its certificate is refused: certificate has expired"
+            certificates.provider(certificates.authority.leaf(hosts=("127.0.0.1",), ends=PAST))
+            words = "its certificate is refused: certificate has expired"
         case "none shown":
             reaching, words = certificates.reaching(cert_file=None, key_file=None), "may ask for a certificate"
         case "strangers shown":
-            shown = certificates.stranger.issue(GATEWAY_ID)
-            reaching = certificates.reaching(cert_file=shown.file, key_file=shown.key_file)
+            certificates.gateway(certificates.stranger.leaf(GATEWAY_ID))
             words = "may not take the gateway's certificate"
         case "no tls":
             serving, words = None, "it does not speak TLS"
@@ -180,12 +195,12 @@ async def test_who_is_not_who_they_should_be_is_not_spoken_to(
 async def test_tools_go_with_an_expired_certificate_and_come_back_with_a_mended_one(
     socket_directory: Path, certificates: Certificates
 ) -> None:
-    ledger, good = Ledger(), certificates.authority.issue("127.0.0.1")
+    ledger, authority = Ledger(), certificates.authority
     async with served(ledger, certificates.serving()) as first:
         port = first.address
         async with reached(socket_directory, first, certificates.reaching()) as (gateway, agent, admin):
             assert (await agent.session("s").call("echo", {"text": "before"})).completed
-            certificates.provider.replace_by(certificates.authority.issue("127.0.0.1", expired=True))
+            certificates.provider(authority.leaf(hosts=("127.0.0.1",), ends=PAST))
             await first.stop(0)
             async with served(ledger, certificates.serving(), address=port):
 
@@ -196,7 +211,7 @@ async def test_tools_go_with_an_expired_certificate_and_come_back_with_a_mended_
                 assert "echo" not in {tool.name for tool in (await agent.session("s").tools()).tools}
                 assert (await agent.session("s").call("echo", {"text": "meanwhile"})).status is CallStatus.FAILED
                 # Both sides look at their files again by themselves.
-                certificates.provider.replace_by(good)
+                certificates.provider(authority.leaf(hosts=("127.0.0.1",)))
 
                 async def is_back() -> bool:
                     return not await trouble(admin)
@@ -209,14 +224,13 @@ async def test_tools_go_with_an_expired_certificate_and_come_back_with_a_mended_
 
 @pytest.mark.req("TOOL-4")
 async def test_the_gateways_own_certificate_is_read_again(socket_directory: Path, certificates: Certificates) -> None:
-    fresh = certificates.authority.issue(GATEWAY_ID)
-    certificates.gateway.replace_by(certificates.stranger.issue(GATEWAY_ID))
+    certificates.gateway(certificates.stranger.leaf(GATEWAY_ID))
     async with (
         served(Ledger(), certificates.serving()) as server,
         reached(socket_directory, server, certificates.reaching()) as (_, agent, admin),
     ):
         assert "gateway's certificate" in await trouble(admin)
-        certificates.gateway.replace_by(fresh)
+        certificates.gateway(certificates.authority.leaf(GATEWAY_ID))
 
         async def is_reached() -> bool:
             return not await trouble(admin)
@@ -241,7 +255,7 @@ async def test_a_provider_is_registered_at_run_time_with_credentials_of_the_conf
     credentials = {"mesh": ProviderCredentialsConfig(token="t0ken", tls=certificates.reaching())}
     config = config_in(socket_directory, providers=(), provider_credentials=credentials)
     async with (
-        served(Ledger(), certificates.serving(clients=[GATEWAY_ID]), token="t0ken") as server,
+        served(Ledger(), certificates.serving(GATEWAY_ID), token="t0ken") as server,
         running(config, MovableClock()) as gateway,
         Client(gateway.endpoints.operators[0]) as operator,
         Client(gateway.endpoints.agents[0]) as agent,
