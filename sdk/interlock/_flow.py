@@ -19,6 +19,7 @@ M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 
 MAX_ATTEMPTS = 4
+CALL_ATTEMPTS = 6
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 PAGE_SIZE = 500
@@ -29,11 +30,12 @@ _NOT_BEGUN = frozenset({"OVERLOADED", "DRAINING"})
 
 @dataclass(frozen=True, slots=True)
 class Method(Generic[M]):
-    """An RPC: its path, what it answers, and whether asking twice does no more than asking once."""
+    """An RPC: its path, what it answers, whether asking twice does no more than asking once, how often it is asked."""
 
     path: str
     response: type[M]
     repeatable: bool = False
+    attempts: int = MAX_ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +116,13 @@ def error_from(failure: Failure, detail: ErrorDetail | None = None, call_id: str
 
 
 class Attempts:
-    """How often something may still be asked, and when: up to four times, and never past the deadline."""
+    """How often something may still be asked, and when: as often as its method says, and never past the deadline."""
 
     def __init__(
         self, method: Method[Any], timeout: float | None, call_id: str = "", jitter: Callable[[], float] = random.random
     ) -> None:
         self._repeatable = method.repeatable
+        self._most = method.attempts
         self._call_id = call_id
         self._jitter = jitter
         self._made = 0
@@ -141,7 +144,7 @@ class Attempts:
         return Rest(seconds)
 
     def _again(self, failure: Failure, detail: ErrorDetail, *, received: bool) -> bool:
-        if self._made >= MAX_ATTEMPTS:
+        if self._made >= self._most:
             return False
         if detail.reason in _NOT_BEGUN and not received:
             return True

@@ -1,5 +1,7 @@
 """A provider as a process of its own, with a ledger of what it really did: SOCKET, LEDGER, RECEIPTS, DATABASE.
 
+RECEIPTS are the directories of all gateways that may call it, with colons between them.
+
 Each effect is a line in LEDGER, on disk before the tool goes on, with what the provider saw at that moment of the
 gateway's intent: in the database, and among the receipts. It ends with its standard input.
 """
@@ -21,9 +23,9 @@ LARGE = 200_000
 class Ledger:
     """Where effects are written."""
 
-    def __init__(self, path: Path, receipts: Path, database: str) -> None:
+    def __init__(self, path: Path, receipts: str, database: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        self._receipts = Receipts(receipts)
+        self._receipts = [Receipts(Path(one)) for one in receipts.split(os.pathsep)]
         self._database = Database(database)
 
     def write(self, context: ToolContext, key: str) -> None:
@@ -35,10 +37,16 @@ class Ledger:
             "session_id": context.session_id,
             "call_id": context.call_id,
             "journal": self._in_journal(call),
-            "audit": call in self._receipts.intents or call in self._receipts.read().intents,
+            "audit": self._in_audit(call),
         }
         os.write(self._file, json.dumps(effect).encode() + b"\n")
         os.fsync(self._file)
+
+    def _in_audit(self, call: CallKey) -> bool:
+        """Whether any gateway has signed the intent."""
+        return any(call in one.intents for one in self._receipts) or any(
+            call in one.read().intents for one in self._receipts
+        )
 
     def _in_journal(self, call: CallKey) -> str | None:
         """The state of the intent, empty when there is none; `None` when it cannot be seen: the gateway has died."""
@@ -104,7 +112,7 @@ def tools_of(ledger: Ledger) -> list[Tool[..., Any]]:
 
 async def main(socket: str, ledger: str, receipts: str, database: str) -> None:
     """Serve until standard input ends."""
-    tools = tools_of(Ledger(Path(ledger), Path(receipts), database))
+    tools = tools_of(Ledger(Path(ledger), receipts, database))
     async with ToolServer(tools, socket, name="judge", version="1"):
         os.write(sys.stdout.fileno(), b"ready\n")
         await asyncio.to_thread(sys.stdin.read)

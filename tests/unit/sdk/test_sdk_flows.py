@@ -8,7 +8,7 @@ import pytest
 from interlock import _call_flows as call_flows
 from interlock import _session_flows as session_flows
 from interlock._encode import SessionCore
-from interlock._flow import MAX_ATTEMPTS, Answer, Ask, Emit, End, Failure, Next, Open, Rest
+from interlock._flow import CALL_ATTEMPTS, FIRST_PAUSE, Answer, Ask, Emit, End, Failure, Next, Open, Rest
 from interlock._status import ErrorDetail, write_details
 from interlock.calls import Call, Deliverable
 from interlock.errors import (
@@ -75,12 +75,15 @@ def test_two_calls_never_have_the_same_id() -> None:
 def test_it_gives_up_after_a_few_attempts_and_says_which_call_it_was() -> None:
     flow = call_flows.call(SESSION, "write", call_id="c-7")
     step: Any = begin(flow)
-    asked = 1
+    asked, paused_s = 1, 0.0
     with pytest.raises(GatewayUnavailableError) as caught:  # noqa: PT012 -- the last of several replies raises
         while True:
             step = send(flow, UNAVAILABLE if isinstance(step, Ask) else None)
             asked += isinstance(step, Ask)
-    assert asked == MAX_ATTEMPTS
+            paused_s += step.seconds if isinstance(step, Rest) else 0.0
+    assert asked == CALL_ATTEMPTS
+    # As long as a gateway takes to start again, whatever the dice say.
+    assert paused_s >= FIRST_PAUSE * (2**CALL_ATTEMPTS - 2) / 2 >= 1.5
     assert caught.value.call_id == "c-7"
 
 
