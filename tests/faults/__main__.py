@@ -1,4 +1,4 @@
-"""`make faults`: approvals attacked, gateways killed, previews made stale, work undone, all in their full sizes.
+"""`make faults`: approvals attacked, gateways killed and cut off, previews made stale, work undone, in full sizes.
 
 Takes about an hour with two processors to itself. The table is in docs/reliability.md, each part's figures in
 docs/reliability.json; a part that is run again takes the place of its last figures. Ends with 1 when there was a fault.
@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from fault_figures import DOCUMENT, FIGURES, Figure, keep, machine  # noqa: E402 - found through the path above
 from fault_parts import PARTS, Part, measured  # noqa: E402 - as above
 
-SIZES = ("mutations", "approvals", "kills", "interleavings", "rounds")
+SIZES = ("mutations", "approvals", "kills", "interleavings", "rounds", "outages")
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """The parts of `make faults`: each runs one engine in its full size and says what came of it."""
 
+import shutil
 import statistics
 import tempfile
 import time
@@ -11,10 +12,12 @@ from pathlib import Path
 
 from approval_attacks import decide_ones_own, mutate_approvals, race_redeemers, race_resolvers
 from approval_rig import Rig, approval_rig
+from cluster_faults import SABOTAGE, cluster_holds
 from crash_harness import Progress, crashes_hold
 from postgres_server import running_postgres
 from preview_interleavings import previews_hold
 from preview_rig import preview_rig
+from s3_server import running_s3
 from undo_model import Sizes, undo_holds
 
 RACERS = 20
@@ -152,6 +155,25 @@ async def _undo(count: int, seed: int, progress: Progress) -> Came:
     return Came(count, 0, notes)
 
 
+async def _outages(count: int, seed: int, progress: Progress) -> Came:
+    program = shutil.which("versitygw")
+    if program is None:
+        raise SystemExit("versitygw is missing: run `make tools`")
+    with _directory() as directory, running_postgres(fsync="on") as server, running_s3(Path(program)) as s3:
+        rounds = max(1, round(count / len(SABOTAGE)))
+        tally = await cluster_holds(directory, rounds=rounds, seed=seed, server=server, s3=s3, progress=progress)
+    kinds = ", ".join(f"{tally.done[what]} {what}" for what in SABOTAGE)
+    notes = (
+        f"{kinds}; {tally.calls:,} calls, {tally.effects:,} effects, {tally.unknown:,} reported unknown; "
+        f"{tally.carried:,} calls that waited for a person went on at another replica; "
+        f"{tally.artifacts:,} artifacts read at another replica; {tally.without_receipt} died between outcome and "
+        f"receipt; changes were answered again after {statistics.median(tally.away_s):.1f} s (median), "
+        f"{max(tally.away_s):.1f} s (longest); {tally.seen.errors.total():,} errors that the SDK did not get over, all "
+        f"of them retryable"
+    )
+    return Came(sum(tally.done.values()), len(tally.faults), notes)
+
+
 PARTS = (
     Part("rel2-mutations", "REL-2", "approvals for something else", "mutations", 100_000, "mutations", _mutations),
     Part("rel2-own", "REL-2", "agents deciding their own checkpoint", "calls", 1_000, "approvals", _own),
@@ -209,6 +231,15 @@ PARTS = (
         10_000,
         "interleavings",
         _previews,
+    ),
+    Part(
+        "state2-replicas",
+        "STATE-2",
+        "three replicas on PostgreSQL and S3 behind a balancer, under load",
+        "outages",
+        100,
+        "outages",
+        _outages,
     ),
     Part("rel6-undo", "REL-6", "undo held to a model, a third with kills", "rounds", 300, "rounds", _undo),
 )
