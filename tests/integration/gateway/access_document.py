@@ -14,7 +14,7 @@ INTRODUCTION = """\
 
 Every RPC that the gateway knows, from the protos. A test fails for an RPC, or a field of a request that names
 something, without a row here; another plays the table whole against a gateway. How callers prove who they are is in
-[configuration.md](configuration.md#identity).
+[identity.md](identity.md).
 
 ## By role
 

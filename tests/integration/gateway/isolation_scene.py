@@ -12,11 +12,15 @@ import grpc
 import grpc.aio
 from access_table import PATIENCE_S, Refusal, asked, method_of, path_of, request_with
 from asked_people import asking
+from certificates import Authority
 from gateway_bench import Bench, bench
 from interlock import CallStatus, Gateway, Session
 from interlock.admin import Approvals
+from interlock.tls import ClientTls
 from interlock.v1 import call_pb2, gateway_service_pb2
-from interlock_gateway.config import IdentityConfig, TokenConfig
+from interlock_gateway.config import IdentityConfig, ServerConfig, TokenConfig
+from interlock_gateway.config_identity import CertificateConfig, MtlsConfig
+from interlock_gateway.config_server import TlsConfig
 from interlock_gateway.core.session import Role
 from interlock_gateway.identity.authenticate import new_token
 
@@ -89,14 +93,13 @@ class Door:
     """How callers with credentials come in: what the gateway is configured with, and how each of them connects."""
 
     identity: IdentityConfig
-    connect: Callable[[str, str], tuple[grpc.aio.Channel, Gateway]]
-    """From the gateway's address and a caller's name to a channel and a client; the channel carries the credential
-    unless `tokens` has one."""
-    tokens: Mapping[str, str]
     server: Mapping[str, Any]
+    connect: Callable[[str, str], tuple[grpc.aio.Channel, Gateway]]
+    """From the gateway's address and a caller's name to a channel and a client. A token of theirs is in `tokens`."""
+    tokens: Mapping[str, str]
 
 
-def by_tokens() -> Door:
+def by_tokens(_directory: Path) -> Door:
     """Callers with tokens, over a plain connection."""
     made = {name: new_token() for name in TOKEN_ROLES}
     tokens = {name: token for name, (token, _) in made.items()}
@@ -109,7 +112,35 @@ def by_tokens() -> Door:
         for name, roles in TOKEN_ROLES.items()
     )
     identity = IdentityConfig(tokens=configured, anonymous_agents_on_loopback=True)
-    return Door(identity, connect, tokens | {NOBODY: "ilk_" + "0" * 43}, {})
+    return Door(identity, {}, connect, tokens | {NOBODY: "ilk_" + "0" * 43})
+
+
+def by_certificates(directory: Path) -> Door:
+    """Callers with certificates; who has none is anonymous, and who has one that nobody named is nobody."""
+    authority = Authority()
+    files = directory / "ours.pem", *authority.leaf(hosts=("127.0.0.1",)).written(directory)
+    files[0].write_bytes(authority.pem)
+
+    def connect(address: str, name: str) -> tuple[grpc.aio.Channel, Gateway]:
+        cert_file, key_file = None, None
+        if name != ANONYMOUS:
+            leaf = authority.leaf(_spiffe_id(name))
+            cert_file, key_file = leaf.written(directory, _spiffe_id(name).rpartition("/")[2])
+        gateway = Gateway(address, tls=ClientTls(files[0], cert_file, key_file))
+        return gateway.connection.open_async(), gateway
+
+    known = tuple(
+        CertificateConfig(spiffe=_spiffe_id(name), roles=tuple(roles), groups=_groups(name))
+        for name, roles in TOKEN_ROLES.items()
+    )
+    identity = IdentityConfig(mtls=MtlsConfig(principals=known), anonymous_agents_on_loopback=True)
+    tls = TlsConfig(cert_file=files[1], key_file=files[2], client_ca_file=files[0], clients="accept")
+    server = ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), drain_s=5.0, tls=tls)
+    return Door(identity, {"server": server}, connect, {})
+
+
+def _spiffe_id(name: str) -> str:
+    return f"spiffe://example.org/{name.replace(' ', '-')}"
 
 
 def _groups(name: str) -> tuple[str, ...]:
