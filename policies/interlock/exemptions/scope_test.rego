@@ -1,11 +1,8 @@
 package interlock.scope_test
 
-import data.interlock.rules_test
-import data.interlock.scope
+covered(matchers, call) if data.interlock.scope.covers(matchers, "bash/other") with input as call
 
-covered(matchers, call) if scope.covers(matchers, "bash/other") with input as call
-
-reading := rules_test.reading
+reading := data.interlock.rules_test.reading
 
 test_scope_of_nothing_covers_nothing if {
 	not covered({}, reading)
@@ -61,7 +58,7 @@ test_scope_matches_nothing_that_is_missing if {
 	} {
 		call := object.union(reading, {"principal": {"groups": ["staff"]}, "session": {"labels": {"env": "dev"}}})
 		covered(matcher, call)
-		not covered(matcher, rules_test.without(call, field))
+		not covered(matcher, data.interlock.rules_test.without(call, field))
 	}
 }
 
@@ -79,21 +76,21 @@ test_scope_by_domains_covers_every_url if {
 	not covered(wanted, fetching([url({"domains": []})]))
 	not covered(wanted, fetching([]))
 	not covered(wanted, reading)
-	not covered(wanted, rules_test.without(fetching([url({})]), "call/facts/extracted"))
+	not covered(wanted, data.interlock.rules_test.without(fetching([url({})]), "call/facts/extracted"))
 }
 
-running(commands, more) := rules_test.running(object.union({"commands": commands}, more))
+running(commands, more) := data.interlock.rules_test.running(object.union({"commands": commands}, more))
 
-deleting := rules_test.command(["kubectl", "delete", "pod", "x"])
+deleting := data.interlock.rules_test.command(["kubectl", "delete", "pod", "x"])
 
 sub(command, subcommand) := object.union(command, {"subcommand": subcommand})
 
 test_scope_by_commands_covers_every_command if {
 	wanted := {"commands": {"kubectl delete": true, "docker": true}}
 	covered(wanted, running([sub(deleting, "delete")], {}))
-	covered(wanted, running([rules_test.command(["cd", "x"]), sub(deleting, "delete")], {}))
-	covered(wanted, running([sub(deleting, "delete"), rules_test.command(["docker", "ps"])], {}))
-	not covered(wanted, running([sub(deleting, "delete"), rules_test.command(["rm", "-rf", "/"])], {}))
+	covered(wanted, running([data.interlock.rules_test.command(["cd", "x"]), sub(deleting, "delete")], {}))
+	covered(wanted, running([sub(deleting, "delete"), data.interlock.rules_test.command(["docker", "ps"])], {}))
+	not covered(wanted, running([sub(deleting, "delete"), data.interlock.rules_test.command(["rm", "-rf", "/"])], {}))
 	not covered(wanted, running([sub(deleting, "get")], {}))
 	not covered(wanted, running([deleting], {}))
 	not covered(wanted, running([], {}))
@@ -123,13 +120,13 @@ test_scope_by_commands_is_for_scripts_that_are_written_out if {
 		{"assignments": [{"name": "PATH", "value": "/tmp"}]},
 		{"functions": ["kubectl"]},
 		{"aliases": ["kubectl"]},
-		{"paths": [rules_test.bash_path("/etc/passwd", false)]},
+		{"paths": [data.interlock.rules_test.bash_path("/etc/passwd", false)]},
 		{"writes": [{"location": "inside"}]},
 	] {
 		not covered({"commands": {"kubectl": true}}, running([deleting], more))
 	}
 	covered({"commands": {"kubectl": true}}, running([deleting], {
-		"paths": [rules_test.bash_path("notes.txt", true)],
+		"paths": [data.interlock.rules_test.bash_path("notes.txt", true)],
 		"writes": [{"location": "stream"}],
 	}))
 }
@@ -154,20 +151,20 @@ test_scope_by_commands_looks_at_those_that_a_rule_is_about if {
 	}
 	commands := [
 		sub(deleting, "delete"),
-		rules_test.command(["sudo", "ls"]),
-		rules_test.command(["npm", "install"]),
-		rules_test.command(["make"]),
+		data.interlock.rules_test.command(["sudo", "ls"]),
+		data.interlock.rules_test.command(["npm", "install"]),
+		data.interlock.rules_test.command(["make"]),
 	]
 	every rule, name in {"bash/destructive": "kubectl delete", "bash/privilege": "sudo", "bash/packages": "npm"} {
 		call := running(commands, {"writes": [{"location": "inside"}]})
-		scope.covers({"commands": {name: true}}, rule) with input as call with data.interlock.settings.bash as settings
-		not scope.covers({"commands": {"make": true}}, rule) with input as call with data.interlock.settings.bash as settings
-		not scope.covers({"commands": {name: true}}, "bash/other") with input as call
+		data.interlock.scope.covers({"commands": {name: true}}, rule) with input as call with data.interlock.settings.bash as settings
+		not data.interlock.scope.covers({"commands": {"make": true}}, rule) with input as call with data.interlock.settings.bash as settings
+		not data.interlock.scope.covers({"commands": {name: true}}, "bash/other") with input as call
 			with data.interlock.settings.bash as settings
 	}
 }
 
-touching(argument) := rules_test.touching(rules_test.changing, argument)
+touching(argument) := data.interlock.rules_test.touching(data.interlock.rules_test.changing, argument)
 
 test_scope_by_paths_covers_every_path if {
 	wanted := {"paths": {"build": true, "docs/draft.md": true}}
@@ -250,8 +247,8 @@ test_scope_by_tables_is_for_what_is_known_of_tables_alone if {
 
 test_scope_by_tables_leaves_functions_to_other_rules_where_a_rule_is_about_tables if {
 	call := asking([statement({"functions": ["now"]})], {})
-	scope.covers({"tables": {"old": true, "app.logs": true}}, "sql/unconditional") with input as call
-	not scope.covers({"tables": {"old": true, "app.logs": true}}, "sql/functions") with input as call
+	data.interlock.scope.covers({"tables": {"old": true, "app.logs": true}}, "sql/unconditional") with input as call
+	not data.interlock.scope.covers({"tables": {"old": true, "app.logs": true}}, "sql/functions") with input as call
 }
 
 test_exemptions_are_filed_under_what_the_call_has if {
@@ -266,13 +263,13 @@ test_exemptions_are_filed_under_what_the_call_has if {
 		"any": {""},
 	}
 	every matcher, keys in filed {
-		scope.keys(matcher) == keys with input as call
+		data.interlock.scope.keys(matcher) == keys with input as call
 	}
-	scope.keys("domains") == {"api.example.com", "example.com", "com"} with input as fetching([url({}), url({"domains": ["x"]})])
-	scope.keys("commands") == {"kubectl", "kubectl delete", "ls"} with input as running(
-		[sub(deleting, "delete"), rules_test.command(["ls"]), object.union(deleting, {"name": null})],
+	data.interlock.scope.keys("domains") == {"api.example.com", "example.com", "com"} with input as fetching([url({}), url({"domains": ["x"]})])
+	data.interlock.scope.keys("commands") == {"kubectl", "kubectl delete", "ls"} with input as running(
+		[sub(deleting, "delete"), data.interlock.rules_test.command(["ls"]), object.union(deleting, {"name": null})],
 		{},
 	)
-	scope.keys("paths") == {"a", "a/b"} with input as touching({"segments": ["a", "b"]})
-	scope.keys("tables") == {"old", "app.logs"} with input as asking([statement({})], {})
+	data.interlock.scope.keys("paths") == {"a", "a/b"} with input as touching({"segments": ["a", "b"]})
+	data.interlock.scope.keys("tables") == {"old", "app.logs"} with input as asking([statement({})], {})
 }
