@@ -106,10 +106,7 @@ async def serve(config: Config, ready: Callable[[Endpoints], None]) -> None:
         ready(gateway.endpoints)
         await stop.wait()
         stop.clear()
-        gateway.leave()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(config.server.drain_delay_s):
-                await stop.wait()
+        await gateway.serve_out(stop)
         _log.info("draining")
 
 
@@ -219,8 +216,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         shadow=shadow,
     )
     pipeline = CallPipeline(parts)
-    if isinstance(engine, EmbeddedEngine):
-        pipeline.gate.delay_s = engine.delay_s
+    pipeline.gate.delay_s = engine.delay_s
     metrics.pending_changed(await store.pending.count_every_pending(clock.now()))
     metrics.on_call_ended = approvals.history.recent.note
     metrics.policy_active(revision=engine.revision, profile=engine.profile, engine=config.policy.engine)

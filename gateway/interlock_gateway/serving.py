@@ -159,6 +159,13 @@ class Gateway:
         self._leaving = True
         self._health.set(serving=False)
 
+    async def serve_out(self, hurry: asyncio.Event) -> None:
+        """Leave, and serve until those who send calls here have had the time to notice, or `hurry` is set."""
+        self.leave()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.config.server.drain_delay_s):
+                await hurry.wait()
+
     async def drain(self) -> None:
         """Take no new calls, and let those in flight end. Health is told until they have."""
         self.leave()

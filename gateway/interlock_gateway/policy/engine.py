@@ -43,6 +43,10 @@ class PolicyEngine(Protocol):
         """The processes that it runs beside the gateway; none where a server decides."""
         ...
 
+    def delay_s(self) -> float:
+        """How long the first of the inputs has waited that nobody evaluates yet; 0 when none waits."""
+        ...
+
     async def start(self) -> None:
         """Load the policies. Raises `PolicyUnavailableError` when they cannot be loaded."""
         ...

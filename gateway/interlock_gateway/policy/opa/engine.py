@@ -109,6 +109,10 @@ class OpaEngine:
         slots, breaker = self._slots, self._breaker
         return OpaFigures(breaker.state, breaker.opened, slots.taken, slots.waiting, dict(self._answers))
 
+    def delay_s(self) -> float:
+        """How long the first of the questions has waited that could not be sent yet."""
+        return self._slots.delay_s()
+
     async def start(self) -> None:
         """Reach OPA and bring it the policies. When it cannot be reached, that is tried on until it can.
 

@@ -13,8 +13,18 @@ class Slots:
     def __init__(self, most: int, queued: int) -> None:
         self._most, self._queued = most, queued
         self._free = asyncio.Semaphore(most)
+        self._came: dict[object, float] = {}
         self.taken = 0
-        self.waiting = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many questions wait for a place."""
+        return len(self._came)
+
+    def delay_s(self) -> float:
+        """How long the first of those that wait has waited."""
+        first = next(iter(self._came.values()), None)
+        return 0.0 if first is None else asyncio.get_running_loop().time() - first
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
@@ -22,11 +32,12 @@ class Slots:
         if self._free.locked():
             if self.waiting >= self._queued:
                 raise busy()
-            self.waiting += 1
+            place = object()
+            self._came[place] = asyncio.get_running_loop().time()
             try:
                 await self._free.acquire()
             finally:
-                self.waiting -= 1
+                del self._came[place]
         else:
             await self._free.acquire()
         self.taken += 1
