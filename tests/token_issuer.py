@@ -12,6 +12,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from interlock_gateway.config_identity import GrantConfig, JwtConfig
 from interlock_gateway.core.session import Role
+from interlock_gateway.identity.oidc.keys import KeySet, read_keys
 
 NAME = "https://issuer.example.org"
 AUDIENCE = "interlock"
@@ -79,6 +80,24 @@ def forged(header: dict[str, Any], body: dict[str, Any], signature: bytes = b"")
     """A token put together by hand."""
     parts = (json.dumps(header).encode(), json.dumps(body).encode(), signature)
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+
+
+class FixedClock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.at = 1_800_000_000.0
+
+    def now(self) -> float:
+        return self.at
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+def key_set(*keys: dict[str, Any]) -> KeySet:
+    """What `keys` are as a JWKS."""
+    return read_keys(json.dumps({"keys": list(keys)}).encode())
 
 
 @dataclass

@@ -4,17 +4,20 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import grpc
 import grpc.aio
 import pytest
+import uvloop
 from access_table import asked
 from certificates import Authority
 from gateway_bench import MovableClock
 from interlock_gateway.config import Front, IdentityConfig, TokenConfig
 from interlock_gateway.identity.authenticate import new_token
 from interlock_gateway.transport.http2 import tls_door
+from interlock_gateway.transport.http2.listener import Http2Listener
 from tls_bench import AGENT, HOST, MTLS, OPERATOR, TlsBench, behind_tls, call, code_of
 from waiting import eventually, eventually_so
 
@@ -121,6 +124,12 @@ async def test_where_certificates_are_accepted_tokens_are_too_and_never_both(soc
             assert await code_of(channel, token=token) is UNAVAILABLE
 
 
+async def loaded(at: TlsBench, times: int) -> None:
+    tls = at.made.gateway.rooms.entrance.tls
+    assert tls is not None
+    await eventually(lambda: tls.counts["loaded"] == times)
+
+
 async def answered(channel: grpc.aio.Channel) -> bool:
     return await code_of(channel) is OK
 
@@ -141,14 +150,11 @@ async def test_certificates_change_while_calls_run_and_none_is_lost(at: TlsBench
         old = pki.servers
         for number in range(3):
             pki.servers = Authority(f"Servers {number}")
-            tls = at.made.gateway.rooms.entrance.tls
-            assert tls is not None
-            before = tls.counts["loaded"]
             pki.write()
-            await eventually(lambda before=before, tls=tls: tls.counts["loaded"] > before)  # type: ignore[misc]
+            await loaded(at, number + 1)
             async with at.channel(pki.agent()) as anew, at.channel(pki.agent(), authority=old) as stale:
                 # A handshake of another client may have begun a moment ago, with what there was then.
-                await eventually_so(lambda anew=anew: answered(anew))  # type: ignore[misc]
+                await eventually_so(partial(answered, anew))
                 assert await code_of(stale) is UNAVAILABLE
         ended.set()
         assert await calling > 0
@@ -170,7 +176,8 @@ async def test_an_authority_that_is_not_believed_any_more_vouches_for_nobody(soc
 
 
 def connected(at: TlsBench) -> int:
-    intakes = [listener._intake for listener in at.made.gateway._listeners if listener._tls is not None]  # type: ignore[attr-defined]
+    listeners = [one for one in at.made.gateway._listeners if isinstance(one, Http2Listener)]
+    intakes = [one._intake for one in listeners if one._tls is not None]
     return sum(len(intake.connections) + len(intake.handshakes) for intake in intakes)
 
 
@@ -255,3 +262,38 @@ async def _rest(reader: asyncio.StreamReader) -> bytes:
 async def test_sockets_beside_a_tls_listener_stay_as_they_are(at: TlsBench) -> None:
     async with grpc.aio.insecure_channel(at.made.gateway.endpoints.agents[0]) as channel:
         assert await call(channel, "through the socket") == "through the socket"
+
+
+@pytest.mark.req("AUTH-1", "REL-9")
+def test_all_of_it_holds_on_the_loop_that_the_gateway_runs_on(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uvloop's TLS is another than asyncio's, which the other tests run on."""
+    monkeypatch.setattr(tls_door, "HANDSHAKE_S", 0.5)
+
+    async def scene() -> None:
+        async with behind_tls(socket_directory) as at:
+            tls = at.made.gateway.rooms.entrance.tls
+            assert tls is not None
+            async with at.channel(at.pki.agent()) as agent:
+                texts = [f"{number}" * 3000 for number in range(8)]
+                assert await asyncio.gather(*(call(agent, text) for text in texts)) == texts
+                reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
+                assert await reader.read() == b""
+                writer.close()
+                for stranger in (None, Authority().leaf(AGENT)):
+                    async with at.channel(stranger) as channel:
+                        assert await code_of(channel) is UNAVAILABLE
+                at.pki.servers = Authority("Servers")
+                at.pki.write()
+                await eventually(lambda: tls.counts["loaded"] == 1)
+                async with at.channel(at.pki.agent()) as anew:
+                    assert await call(anew) == "hello"
+                assert await call(agent) == "hello"
+                _, gone = await asyncio.open_connection("127.0.0.1", at.port)
+                gone.transport.abort()
+            await eventually(lambda: connected(at) == 0)
+            assert tls.counts["failed_handshakes"] >= 3
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(scene())

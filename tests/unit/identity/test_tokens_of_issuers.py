@@ -3,7 +3,6 @@
 import asyncio
 import hmac
 import json
-import time
 from hashlib import sha256
 from typing import Any
 
@@ -11,30 +10,15 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from interlock_gateway.config_identity import GrantConfig, JwtAlgorithm, JwtConfig
 from interlock_gateway.core.session import Principal, Role
-from interlock_gateway.identity.oidc import bearer, issuer
+from interlock_gateway.identity.oidc import bearer
 from interlock_gateway.identity.oidc.bearer import JwtBearers
 from interlock_gateway.identity.oidc.issuer import Issuer
-from interlock_gateway.identity.oidc.keys import KeysError, KeySet, read_keys
+from interlock_gateway.identity.oidc.keys import KeysError, KeySet
 from interlock_gateway.identity.refusals import Refusal, RefusedError
-from token_issuer import Signer, claims, forged, settings
+from token_issuer import FixedClock, Signer, claims, forged, key_set, settings
 
 ES, RS = Signer("es"), Signer("rs", "RS256")
 EVERY = tuple(JwtAlgorithm)
-
-
-class FixedClock:
-    def __init__(self) -> None:
-        self.at = 1_800_000_000.0
-
-    def now(self) -> float:
-        return self.at
-
-    def monotonic(self) -> float:
-        return self.at
-
-
-def jwks(*keys: dict[str, Any]) -> KeySet:
-    return read_keys(json.dumps({"keys": list(keys)}).encode())
 
 
 async def never(_: JwtConfig) -> KeySet:
@@ -45,7 +29,7 @@ def bearers(*keys: dict[str, Any], clock: FixedClock | None = None, **changed: A
     """Verifies tokens with `keys`, which nothing ever fetches."""
     clock = clock or FixedClock()
     known = Issuer(settings(**changed), clock, never)
-    known._took(jwks(*(keys or (ES.jwk(), RS.jwk()))))
+    known._took(key_set(*(keys or (ES.jwk(), RS.jwk()))))
     return JwtBearers([known], clock)
 
 
@@ -278,11 +262,11 @@ def test_a_verified_token_is_known_again_until_it_ends_or_its_key_goes() -> None
     first = accepted(verifier, token)
     assert accepted(verifier, token) is first
     known = verifier._issuers[settings().issuer]
-    known._took(jwks(RS.jwk(), ES.jwk()))
+    known._took(key_set(RS.jwk(), ES.jwk()))
     assert accepted(verifier, token) is not first
-    known._took(jwks(RS.jwk(), Signer("es").jwk()))
+    known._took(key_set(RS.jwk(), Signer("es").jwk()))
     assert refused(verifier, token).reason is Refusal.JWT_SIGNATURE
-    known._took(jwks(ES.jwk()))
+    known._took(key_set(ES.jwk()))
     accepted(verifier, token)
     clock.at += 331
     assert refused(verifier, token).reason is Refusal.JWT_EXPIRED
@@ -305,115 +289,3 @@ def test_keys_that_are_too_old_verify_nothing_not_even_what_was_verified_before(
     accepted(verifier, lasting)
     clock.at += 101
     assert not isinstance(_later(verifier, lasting), Principal)
-
-
-@pytest.mark.req("AUTH-1")
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"use": "enc"},
-        {"key_ops": ["sign"]},
-        {"key_ops": "verify"},
-        {"alg": "ES384"},
-        {"alg": "HS256"},
-        {"kty": "oct", "k": "c2VjcmV0"},
-        {"crv": "secp256k1"},
-        {"x": "AAAA"},
-        {"x": "=!"},
-        {"kid": 7},
-    ],
-)
-def test_a_key_that_is_not_for_verifying_is_left_out(changed: dict[str, Any]) -> None:
-    odd = ES.jwk(**changed)
-    with pytest.raises(KeysError, match="no key that verifies"):
-        jwks(odd)
-    assert len(jwks(odd, RS.jwk()).keys) == 1
-
-
-def test_a_short_rsa_key_is_left_out() -> None:
-    from cryptography.hazmat.primitives.asymmetric import rsa
-
-    short = Signer("s", "RS256", rsa.generate_private_key(public_exponent=65537, key_size=1024))
-    with pytest.raises(KeysError, match="no key that verifies"):
-        jwks(short.jwk())
-
-
-@pytest.mark.parametrize("raw", [b"", b"[]", b'{"keys": 7}', b"\xff", json.dumps({"keys": [{}] * 65}).encode()])
-def test_what_is_no_jwks_is_refused(raw: bytes) -> None:
-    with pytest.raises(KeysError):
-        read_keys(raw)
-
-
-@pytest.mark.req("AUTH-1")
-async def test_bad_tokens_cause_few_fetches_and_hold_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetches: list[float] = []
-    clock = FixedClock()
-    clock.at = time.time()
-
-    async def counted(_: JwtConfig) -> KeySet:
-        fetches.append(clock.at)
-        return jwks(ES.jwk())
-
-    monkeypatch.setattr(issuer, "WAIT_S", 0.2)
-    known = Issuer(settings(), clock, counted, pause_s=0.05)
-    verifier = JwtBearers([known], clock)
-    keeping = asyncio.create_task(known.run())
-    try:
-        await known.fetched_anew(None)
-        good_token = ES.token(claims(clock.at))
-        waiting = [
-            verifier.principal(Signer(f"k{n}", key=ES.key).token(claims(clock.at))) for n in range(bearer.MOST_WAITING)
-        ]
-        with pytest.raises(RefusedError) as full:
-            verifier.principal(Signer("one-more").token(claims(clock.at)))
-        assert full.value.reason is Refusal.KEYS_UNAVAILABLE
-        assert accepted(verifier, good_token).id == "own:alice"
-        ended = await asyncio.gather(*(one for one in waiting if isinstance(one, asyncio.Task)), return_exceptions=True)
-        assert {one.reason for one in ended if isinstance(one, RefusedError)} == {Refusal.JWT_KEY}
-        assert len(ended) == bearer.MOST_WAITING
-        assert len(fetches) <= 3
-        # Asked for a moment ago, and not there: no fetch at all.
-        before = len(fetches)
-        assert refused(verifier, Signer("k1").token(claims(clock.at))).reason is Refusal.JWT_KEY
-        assert len(fetches) == before
-    finally:
-        keeping.cancel()
-
-
-@pytest.mark.req("AUTH-1")
-async def test_an_issuer_that_is_down_refuses_for_now_and_goes_on_when_it_is_back() -> None:
-    clock = FixedClock()
-    clock.at = time.time()
-    down = True
-
-    async def fetched(_: JwtConfig) -> KeySet:
-        if down:
-            raise KeysError("it cannot be reached")
-        return jwks(ES.jwk())
-
-    known = Issuer(settings(), clock, fetched, pause_s=0.01)
-    verifier = JwtBearers([known], clock)
-    keeping = asyncio.create_task(known.run())
-    try:
-        token = ES.token(claims(clock.at))
-        waiting = verifier.principal(token)
-        assert isinstance(waiting, asyncio.Task)
-        with pytest.raises(RefusedError) as caught:
-            await waiting
-        assert caught.value.reason is Refusal.KEYS_UNAVAILABLE
-        assert "it cannot be reached" in caught.value.detail
-        assert known.told == "no keys: it cannot be reached"
-        down = False
-        waiting = verifier.principal(token)
-        assert isinstance(waiting, asyncio.Task)
-        assert (await waiting).id == "own:alice"
-        down = True
-        await asyncio.wait_for(_failed(known), 5)
-        assert accepted(verifier, ES.token(claims(clock.at, sub="bob"))).id == "own:bob"
-    finally:
-        keeping.cancel()
-
-
-async def _failed(known: Issuer) -> None:
-    with pytest.raises(KeysError):
-        await known.fetched_anew("nobody-has-this")

@@ -37,14 +37,14 @@ class TlsDoor:
         """Let in who comes."""
         while True:
             try:
-                accepted, _ = await self._loop.sock_accept(self._bound)
+                accepted, place = await self._loop.sock_accept(self._bound)
             except OSError as error:
                 _log.warning("a connection could not be accepted", extra={"problem": error.strerror})
                 await asyncio.sleep(NO_ROOM_S)
                 continue
-            self._greet(accepted)
+            self._greet(accepted, str(place[0]))
 
-    def _greet(self, accepted: socket.socket) -> None:
+    def _greet(self, accepted: socket.socket, origin: str) -> None:
         intake = self._intake
         if len(intake.connections) + len(intake.handshakes) >= CONNECTIONS:
             _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
@@ -52,8 +52,7 @@ class TlsDoor:
             return
         if len(intake.handshakes) >= HANDSHAKES:
             next(iter(intake.handshakes)).cancel()
-        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        task = self._loop.create_task(self._shake_hands(accepted))
+        task = self._loop.create_task(self._shake_hands(accepted, origin))
         intake.handshakes[task] = accepted
         task.add_done_callback(self._shaken)
 
@@ -62,8 +61,9 @@ class TlsDoor:
         if task.cancelled():
             accepted.close()
 
-    async def _shake_hands(self, accepted: socket.socket) -> None:
+    async def _shake_hands(self, accepted: socket.socket, origin: str) -> None:
         try:
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._loop.connect_accepted_socket(
                 lambda: ServerConnection(self._intake),
                 accepted,
@@ -75,12 +75,15 @@ class TlsDoor:
             problem = _words(error)
             self._tls.counts["failed_handshakes"] += 1
             if self._seldom.allows(problem, self._loop.time()):
-                _log.info("a TLS handshake failed", extra={"problem": problem})
+                _log.info("a TLS handshake failed", extra={"problem": problem, "from": origin})
 
 
 def _words(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the client's certificate is not accepted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
-        return (error.reason or "the other end went").lower().replace("_", " ")
+        reason = (error.reason or "the other end went").lower().replace("_", " ")
+        return reason + ("; it does not trust the gateway's certificate" if "unknown ca" in reason else "")
+    if isinstance(error, ConnectionResetError):
+        return "the other end went; does it trust the gateway's certificate?"
     return error.strerror or str(error) or type(error).__name__
