@@ -93,7 +93,7 @@ def pod_specs(manifests: list[Manifest]) -> Iterator[tuple[str, Manifest]]:
 
 def containers_of(spec: Manifest) -> list[Manifest]:
     """All containers of a pod."""
-    return [*spec.get("initContainers", []), *spec["containers"]]
+    return [*(spec.get("initContainers") or []), *spec["containers"]]
 
 
 def gateway_config(manifests: list[Manifest]) -> Any:

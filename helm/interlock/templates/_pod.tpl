@@ -95,10 +95,10 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* The agent's container with the socket, and where it is. */}}
+{{/* The agent's container with the socket, and where it is: first, so that its own variables may refer to it. */}}
 {{- define "interlock.agent" -}}
 {{- $container := deepCopy .Values.sidecar.agent.container -}}
-{{- $_ := set $container "env" (concat ($container.env | default list) (include "interlock.sidecar.agentEnv" . | fromYamlArray)) -}}
+{{- $_ := set $container "env" (concat (include "interlock.sidecar.agentEnv" . | fromYamlArray) ($container.env | default list)) -}}
 {{- $_ := set $container "volumeMounts" (concat ($container.volumeMounts | default list) (include "interlock.sidecar.agentVolumeMounts" . | fromYamlArray)) -}}
 {{ toYaml $container }}
 {{- end }}
