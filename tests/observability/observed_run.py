@@ -6,6 +6,7 @@ The second gateway has what the demonstration has not: a candidate policy, a web
 import asyncio
 import contextlib
 import io
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,23 +15,9 @@ from pathlib import Path
 
 from interlock import Gateway, Session
 from interlock.admin import Admin
-from interlock_gateway.app import running
-from interlock_gateway.config import (
-    ApprovalsConfig,
-    Config,
-    PolicyConfig,
-    ProviderConfig,
-    ServerConfig,
-    StateConfig,
-    WebhookApproverConfig,
-    WebhookConfig,
-)
-from interlock_gateway.config_bundles import ShadowConfig
-from interlock_gateway.config_telemetry import MetricsConfig
 from interlock_gateway.demo.__main__ import play_on
 from interlock_gateway.demo.screen import Screen
-from interlock_gateway.demo.stage import Stage, staged
-from interlock_gateway.serving import Gateway as RunningGateway
+from interlock_gateway.demo.stage import Stage, serving, staged
 from prometheus_server import Prometheus, running_prometheus
 from waiting import eventually_so
 
@@ -59,19 +46,22 @@ class Observed:
 async def observed(program: Path, directory: Path, *, scrape_s: float, last_s: float = 0.0) -> AsyncIterator[Observed]:
     """Play everything once, or again and again for `last_s` seconds; Prometheus is there to be asked in the block."""
     with staged(directory / "stage") as stage:
-        async with _webhook() as url, running(_config(directory, stage, url)) as second:
-            await second.providers_settled(PATIENCE_S)
-            targets = [stage.metrics_url.split("/")[2], second.endpoints.metrics]
-            with running_prometheus(program, directory, targets, scrape_s=scrape_s) as prometheus:
-                await _scraped_after(prometheus, 0.0, len(targets))
-                began = time.time()
-                await _play(stage, second, began + last_s)
-                # What is counted for the first time grows from nothing; only the second time is a growth to Prometheus.
-                await _scraped_after(prometheus, time.time(), len(targets))
-                await _everything_else(second)
-                # A rate takes two scrapes that know of everything.
-                await _scraped_after(prometheus, time.time() + 2 * scrape_s, len(targets))
-                yield Observed(prometheus, began, time.time(), max(5.0, 6 * scrape_s))
+        state = directory / "second"
+        async with _webhook() as url:
+            config = directory / "second.yaml"
+            config.write_text(json.dumps(_config(state, stage, url)))  # JSON is YAML too
+            with serving(config, directory / "second.log") as metrics_url:
+                targets = [one.split("/")[2] for one in (stage.metrics_url, metrics_url)]
+                with running_prometheus(program, directory, targets, scrape_s=scrape_s) as prometheus:
+                    await _scraped_after(prometheus, 0.0, len(targets))
+                    began = time.time()
+                    await _play(stage, state, began + last_s)
+                    # What is counted for the first time comes from nothing; to Prometheus only a second time is growth.
+                    await _scraped_after(prometheus, time.time(), len(targets))
+                    await _everything_else(state)
+                    # A rate takes two scrapes that know of everything.
+                    await _scraped_after(prometheus, time.time() + 2 * scrape_s, len(targets))
+                    yield Observed(prometheus, began, time.time(), max(5.0, 6 * scrape_s))
 
 
 async def _scraped_after(prometheus: Prometheus, moment: float, targets: int) -> None:
@@ -83,7 +73,7 @@ async def _scraped_after(prometheus: Prometheus, moment: float, targets: int) ->
     await eventually_so(scraped, PATIENCE_S)
 
 
-async def _play(stage: Stage, second: RunningGateway, until: float) -> None:
+async def _play(stage: Stage, second: Path, until: float) -> None:
     """The demonstration at the one gateway, then everything else at the other: they work in one workspace."""
     while True:
         await _demonstration(stage)
@@ -97,9 +87,10 @@ async def _demonstration(stage: Stage) -> None:
         await play_on(stage, Screen(colour=False))
 
 
-async def _everything_else(gateway: RunningGateway) -> None:
-    async with Gateway(gateway.endpoints.agents[0]) as agent, Gateway(gateway.endpoints.operators[0]) as operator:
+async def _everything_else(state: Path) -> None:
+    async with Gateway(f"unix:{state}/agent.sock") as agent, Gateway(f"unix:{state}/operator.sock") as operator:
         session = await agent.open_session(intent="release the shop")
+        await eventually_so(lambda: _tools_are_there(session), PATIENCE_S)
         await _read_and_write(session)
         await session.call("deploy", {"service": "shop", "version": "2.0.0"}, checkpoint_mode="detach")
         await Admin(operator).reload_policy()
@@ -116,21 +107,22 @@ async def _read_and_write(session: Session) -> None:
     await session.resolve("apply", "it was needed for a moment only")
 
 
-def _config(directory: Path, stage: Stage, webhook_url: str) -> Config:
-    state = directory / "second"
-    approver = WebhookApproverConfig(principal="ada")
-    webhook = WebhookConfig(name="chat", url=webhook_url, secret="whsec_" + "c2VjcmV0" * 4, approvers=(approver,))
-    return Config(
-        state=StateConfig(dir=state),
-        server=ServerConfig(listen=("unix:{state}/agent.sock",), operator_listen=("unix:{state}/operator.sock",)),
-        metrics=MetricsConfig(listen="127.0.0.1:0"),
-        workspace_roots=(str(stage.workspace),),
-        policy=PolicyConfig(timeout_s=5.0, shadow=ShadowConfig(profile="strict", timeout_s=5.0)),
-        approvals=ApprovalsConfig(listen="127.0.0.1:0", webhooks=(webhook,)),
-        providers=tuple(
-            ProviderConfig(name=name, address=f"unix:{stage.state}/{name}.sock") for name in ("toolbox", "releases")
-        ),
-    )
+async def _tools_are_there(session: Session) -> bool:
+    return {"bash", "deploy"} <= {listed.name for listed in (await session.tools()).tools}
+
+
+def _config(state: Path, stage: Stage, webhook_url: str) -> dict[str, object]:
+    secret = "whsec_" + "c2VjcmV0" * 4
+    webhook = {"name": "chat", "url": webhook_url, "secret": secret, "approvers": [{"principal": "ada"}]}
+    return {
+        "state": {"dir": str(state)},
+        "server": {"listen": ["unix:{state}/agent.sock"], "operator_listen": ["unix:{state}/operator.sock"]},
+        "metrics": {"listen": "127.0.0.1:0"},
+        "workspace_roots": [str(stage.workspace)],
+        "policy": {"timeout_s": 5, "shadow": {"profile": "strict", "timeout_s": 5}},
+        "approvals": {"listen": "127.0.0.1:0", "webhooks": [webhook]},
+        "providers": [{"name": name, "address": f"unix:{stage.state}/{name}.sock"} for name in ("toolbox", "releases")],
+    }
 
 
 @asynccontextmanager

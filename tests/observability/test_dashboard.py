@@ -9,11 +9,13 @@ from collections.abc import AsyncIterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 import pytest_asyncio
 from dashboard_json import COLUMNS, DASHBOARD, VARIABLES, dashboard, text
 from dashboard_panels import ROWS, panels
+from dashboard_picture import PICTURE, picture
 from metrics_in_code import metrics_in_code
 from observed_run import Observed, observed
 
@@ -33,7 +35,7 @@ def objections(promtool: Path, url: str) -> bytes:
     """What promtool has against the metrics at an address."""
     with urllib.request.urlopen(url, timeout=10) as answer:
         ran = subprocess.run([promtool, "check", "metrics"], input=answer.read(), capture_output=True, check=False)
-    return ran.stdout + ran.stderr
+    return bytes(ran.stdout + ran.stderr)
 
 
 def shown() -> list[dict[str, Any]]:
@@ -93,6 +95,13 @@ async def test_panels_ask_for_metrics_that_there_are_and_for_the_chosen_gateways
             "$__range",
             *(f"${n}" for n in VARIABLES),
         }
+
+
+@pytest.mark.req("OBS-3")
+async def test_the_picture_shows_every_panel(run: Observed) -> None:
+    for drawn in (PICTURE.read_text(encoding="utf-8"), picture(run)):
+        words = {one.text for one in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")}
+        assert words >= {panel.title for panel in panels()} | {row.title for row in ROWS}, "run make picture"
 
 
 @pytest.mark.req("OBS-3")

@@ -49,11 +49,17 @@ def staged(directory: Path) -> Iterator[Stage]:
     with (
         _process(_toolbox(workspace, state, directory), directory / "toolbox.log"),
         _process(_releases(workspace, state), directory / "releases.log"),
+        serving(config, directory / "gateway.log") as metrics,
     ):
-        gateway = [sys.executable, "-m", "interlock_gateway.cli.main", "serve", "--config", str(config)]
-        with _process(gateway, directory / "gateway.log") as running:
-            metrics = _wait_until_ready(running, directory / "gateway.log", state)
-            yield Stage(workspace, state, f"unix:{state}/agent.sock", f"unix:{state}/operator.sock", metrics)
+        yield Stage(workspace, state, f"unix:{state}/agent.sock", f"unix:{state}/operator.sock", metrics)
+
+
+@contextmanager
+def serving(config: Path, log: Path) -> Iterator[str]:
+    """A gateway with this configuration, a process of its own; where its metrics are. Raises `StageError`."""
+    gateway = [sys.executable, "-m", "interlock_gateway.cli.main", "serve", "--config", str(config)]
+    with _process(gateway, log) as running:
+        yield _wait_until_ready(running, log)
 
 
 def _source_of(package: str) -> Path:
@@ -109,7 +115,7 @@ def _process(command: list[str], log: Path) -> Iterator["subprocess.Popen[bytes]
             process.wait()
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", log: Path, state: Path) -> str:
+def _wait_until_ready(process: "subprocess.Popen[bytes]", log: Path) -> str:
     end = time.monotonic() + START_S
     while time.monotonic() < end:
         text = log.read_text(errors="replace")
@@ -118,7 +124,7 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", log: Path, state: Path
         if process.poll() is not None:
             raise StageError(f"the gateway ended before it was ready:\n{text}")
         time.sleep(0.02)
-    raise StageError(f"the gateway was not ready after {START_S:.0f} s; its state is in {state.name}")
+    raise StageError(f"the gateway was not ready after {START_S:.0f} s; its log is {log.name}")
 
 
 def _metrics_url(text: str) -> str:

@@ -1,6 +1,7 @@
 """What processes use, read from the kernel's files (OBS-1)."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ def put(proc: Path, process_id: int, *, used_s: float, pages: int) -> None:
     (proc / str(process_id) / "statm").write_text(f"9999 {pages} 0 0 0 0 0")
 
 
-def shown(found: list[Metric], name: str) -> dict[str, float]:
+def shown(found: Sequence[Metric], name: str) -> dict[str, float]:
     return {
         sample.labels.get("process", ""): sample.value
         for family in found
