@@ -107,8 +107,11 @@ def test_an_environment_is_left_without_what_installers_leave_behind(tmp_path: P
 def test_everything_gets_one_date_and_modes_that_are_nobodys(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
     (tmp_path / "root").mkdir(mode=0o700)
-    (tmp_path / "root" / "program").write_text("x", encoding="utf-8")
-    (tmp_path / "root" / "program").chmod(0o4775)
+    (tmp_path / "root" / "bin").mkdir()
+    (tmp_path / "root" / "bin" / "program").write_text("x", encoding="utf-8")
+    (tmp_path / "root" / "bin" / "program").chmod(0o4775)
+    (tmp_path / "root" / "module.py").write_text("x", encoding="utf-8")
+    (tmp_path / "root" / "module.py").chmod(0o755)
     (tmp_path / "root" / "text").write_text("x", encoding="utf-8")
     (tmp_path / "root" / "text").chmod(0o666)
     (tmp_path / "root" / "link").symlink_to("/nowhere")
@@ -116,7 +119,10 @@ def test_everything_gets_one_date_and_modes_that_are_nobodys(tmp_path: Path) -> 
     stamp(tmp_path, EARLIEST)
 
     modes = {path.name: oct(path.lstat().st_mode)[-4:] for path in tmp_path.rglob("*") if not path.is_symlink()}
-    assert modes == {"state": "0700", "root": "0755", "program": "0755", "text": "0644"}
+    assert modes == {
+        "state": "0700", "root": "0755", "bin": "0755", "program": "0755", "module.py": "0644", "text": "0644"
+    }  # fmt: skip
+
     assert {int(path.lstat().st_mtime) for path in tmp_path.rglob("*")} == {EARLIEST}
 
 

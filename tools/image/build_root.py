@@ -142,11 +142,12 @@ def compile_all(root: Path) -> None:
 
 
 def stamp(out: Path, epoch: int) -> None:
-    """Give everything one date, and modes that do not depend on whoever builds."""
+    """Give everything one date, and modes that do not depend on whoever builds. Only programs can be run."""
     for path in sorted(out.rglob("*"), reverse=True):
         if not path.is_symlink():
-            executable = path.is_dir() or path.stat().st_mode & 0o100
-            path.chmod(0o755 if executable else 0o644)
+            # The loader is run by the kernel; other libraries are only read.
+            runs = path.parent.name == "bin" or path.name.startswith("ld-linux")
+            path.chmod(0o755 if path.is_dir() or runs else 0o644)
         os.utime(path, (epoch, epoch), follow_symlinks=False)
     (out / "state").chmod(0o700)
 
