@@ -26,6 +26,7 @@ MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 
 SyncChannel: TypeAlias = grpc.Channel
 AsyncChannel: TypeAlias = grpc.aio.Channel
+Files: TypeAlias = tuple[tuple[int, ...], ...]
 
 _OPTIONS: tuple[tuple[str, str | int], ...] = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -110,6 +111,12 @@ class Connection:
         name = self.tls.server_name if self.tls is not None else ""
         return (*_OPTIONS, ("grpc.ssl_target_name_override", name)) if name else _OPTIONS
 
+    def files(self) -> Files:
+        """The state of the files that a channel is opened with, to tell whether others have been put in their place."""
+        if self.tls is None:
+            return ()
+        return tuple(_state(file) for file in (self.tls.ca_file, self.tls.cert_file, self.tls.key_file))
+
     def open(self) -> SyncChannel:
         """A channel for threads."""
         credentials = self.secure()
@@ -123,6 +130,14 @@ class Connection:
         if credentials is None:
             return grpc.aio.insecure_channel(self.address, options=self.options)
         return grpc.aio.secure_channel(self.address, credentials, options=self.options)
+
+
+def _state(file: str | Path | None) -> tuple[int, ...]:
+    try:
+        found = Path(file).stat() if file is not None else None
+    except OSError:
+        return ()  # said when the channel is opened
+    return () if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _is_unix(address: str) -> bool:

@@ -1,14 +1,15 @@
 """The two drivers of flows: they carry steps out, and decide nothing."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import grpc
 import grpc.aio
 
-from interlock._connection import AsyncChannel, Connection, SyncChannel
+from interlock._connection import AsyncChannel, Connection, Files, SyncChannel
 from interlock._flow import Answer, Ask, Emit, End, Failure, Flow, Method, Open, Rest
 from interlock._status import DETAILS_KEY
 from interlock.tracing import current_trace
@@ -16,13 +17,21 @@ from interlock.tracing import current_trace
 T = TypeVar("T")
 
 
+class _Opened(Generic[T]):
+    """A channel, its methods as they were asked for, and the state of the files that it was opened with."""
+
+    def __init__(self, files: Files, channel: T) -> None:
+        self.files = files
+        self.channel = channel
+        self.calls: dict[str, Any] = {}
+
+
 class SyncDriver:
     """Carries flows out on the calling thread; any number of threads may share it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._channel: SyncChannel | None = None
-        self._calls: dict[str, Any] = {}
+        self._opened: _Opened[SyncChannel] | None = None
 
     def run(self, flow: Flow[T]) -> T:
         """The outcome of a flow that emits nothing."""
@@ -61,16 +70,26 @@ class SyncDriver:
 
     def begin(self, step: Ask | Open) -> Any:
         """Begin a step's RPC."""
-        if self._channel is None:
-            self._channel = self._connection.open()
-        return _begin(self._calls, self._channel, step, self._connection)
+        opened = self._opened
+        if opened is None:
+            self._opened = opened = _Opened(self._connection.files(), self._connection.open())
+        return _begin(opened.calls, opened.channel, step, self._connection)
+
+    def failed(self, failure: Failure) -> Failure:
+        """Take note of a failure: the next step goes through another channel if the certificates are others by now."""
+        opened = self._opened
+        if opened is not None and _is_outdated(opened.files, failure, self._connection):
+            # Of a pair that is half replaced nothing is taken; the next failure looks again.
+            with contextlib.suppress(OSError, ValueError):
+                self._opened = _Opened(self._connection.files(), self._connection.open())
+                opened.channel.close()
+        return failure
 
     def close(self) -> None:
         """Close the channel; the driver can be used again, and opens another."""
-        if self._channel is not None:
-            self._channel.close()
-        self._channel = None
-        self._calls.clear()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.channel.close()
 
 
 class _SyncCarrier:
@@ -100,7 +119,7 @@ class _SyncCarrier:
         try:
             return Answer(self._driver.begin(step))
         except grpc.RpcError as error:
-            return failure_of(error, self._begun)
+            return self._driver.failed(failure_of(error, self._begun))
 
     def _read(self) -> Answer | End | Failure:
         try:
@@ -108,7 +127,7 @@ class _SyncCarrier:
         except StopIteration:
             return End()
         except grpc.RpcError as error:
-            return failure_of(error, self._begun)
+            return self._driver.failed(failure_of(error, self._begun))
 
     def close(self) -> None:
         if self._stream is not None:
@@ -120,8 +139,8 @@ class AsyncDriver:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._channel: AsyncChannel | None = None
-        self._calls: dict[str, Any] = {}
+        self._opened: _Opened[AsyncChannel] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, flow: Flow[T]) -> T:
         """The outcome of a flow that emits nothing."""
@@ -160,16 +179,33 @@ class AsyncDriver:
 
     def begin(self, step: Ask | Open) -> Any:
         """Begin a step's RPC."""
-        if self._channel is None:
-            self._channel = self._connection.open_async()
-        return _begin(self._calls, self._channel, step, self._connection)
+        opened = self._opened
+        if opened is None:
+            self._opened = opened = _Opened(self._connection.files(), self._connection.open_async())
+        return _begin(opened.calls, opened.channel, step, self._connection)
+
+    def failed(self, failure: Failure) -> Failure:
+        """Take note of a failure: the next step goes through another channel if the certificates are others by now."""
+        opened = self._opened
+        if opened is not None and _is_outdated(opened.files, failure, self._connection):
+            # As above.
+            with contextlib.suppress(OSError, ValueError):
+                self._opened = _Opened(self._connection.files(), self._connection.open_async())
+                self._let_go(opened.channel)
+        return failure
+
+    def _let_go(self, channel: AsyncChannel) -> None:
+        closing = asyncio.get_running_loop().create_task(channel.close(None))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Close the channel; the driver can be used again, and opens another."""
-        if self._channel is not None:
-            await self._channel.close()
-        self._channel = None
-        self._calls.clear()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            await opened.channel.close()
+        if self._closing:
+            await asyncio.wait(self._closing)
 
 
 class _AsyncCarrier:
@@ -199,18 +235,24 @@ class _AsyncCarrier:
         try:
             return Answer(await self._driver.begin(step))
         except grpc.RpcError as error:
-            return failure_of(error, self._begun)
+            return self._driver.failed(failure_of(error, self._begun))
 
     async def _read(self) -> Answer | End | Failure:
         try:
             message = await self._stream.read()
         except grpc.RpcError as error:
-            return failure_of(error, self._begun)
+            return self._driver.failed(failure_of(error, self._begun))
         return End() if message is grpc.aio.EOF else Answer(message)
 
     def close(self) -> None:
         if self._stream is not None:
             self._stream.cancel()
+
+
+def _is_outdated(files: Files, failure: Failure, connection: Connection) -> bool:
+    """Whether a connection failed, and not the gateway, and what it was to be proved with has changed since."""
+    lost = failure.code is grpc.StatusCode.UNAVAILABLE and not failure.details
+    return lost and connection.files() != files
 
 
 def _begin(calls: dict[str, Any], channel: SyncChannel | AsyncChannel, step: Ask | Open, connection: Connection) -> Any:

@@ -1,8 +1,12 @@
 """Where a client connects, and what it refuses to say in plain text."""
 
+from pathlib import Path
+
 import pytest
+from certificates import Authority
 from interlock import Gateway, SyncGateway
-from interlock._connection import DEFAULT_ADDRESS, Connection, is_local
+from interlock._connection import DEFAULT_ADDRESS, TLS_VARIABLES, Connection, is_local
+from interlock.tls import ClientTls, ServerTls
 
 
 @pytest.mark.req("SDK-1")
@@ -52,3 +56,53 @@ def test_plain_text_and_certificates_cannot_both_be_meant() -> None:
 
 def test_a_token_is_not_shown() -> None:
     assert "s3cret" not in repr(Connection("127.0.0.1:1", token="s3cret"))
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> ClientTls:
+    authority = Authority()
+    (tmp_path / "ca.pem").write_bytes(authority.pem)
+    return ClientTls(tmp_path / "ca.pem", *authority.leaf(hosts=("gateway",)).written(tmp_path))
+
+
+@pytest.mark.req("SDK-1")
+def test_certificates_in_files_are_read_when_the_channel_is_opened(pair: ClientTls) -> None:
+    assert Connection("127.0.0.1:1", tls=pair).secure() is not None
+    assert ("grpc.ssl_target_name_override", "other") in Connection("g:1", tls=ClientTls(server_name="other")).options
+
+
+@pytest.mark.req("SDK-1")
+def test_the_environment_names_certificates_for_tcp_alone(pair: ClientTls, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INTERLOCK_CA_FILE", str(pair.ca_file))
+    assert Connection("127.0.0.1:1").tls == ClientTls(ca_file=str(pair.ca_file))
+    assert Connection("127.0.0.1:1").secure() is not None
+    assert Connection("unix:/run/i.sock").secure() is None
+    assert Connection("127.0.0.1:1", plaintext=True).secure() is None
+    assert Connection("127.0.0.1:1", tls=pair).tls == pair
+    assert set(TLS_VARIABLES) == set(ClientTls.__slots__)
+
+
+@pytest.mark.parametrize("file", ["ca_file", "cert_file", "key_file"])
+def test_files_that_cannot_be_used_are_said_with_their_names(pair: ClientTls, file: str, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("-----BEGIN NOTHING-----", encoding="utf-8")
+    files = {name: getattr(pair, name) for name in ("ca_file", "cert_file", "key_file")}
+    with pytest.raises(ValueError, match=r"broken|tls\.crt"):
+        Connection("g:1", tls=ClientTls(**(files | {file: broken}))).secure()
+    with pytest.raises(FileNotFoundError):
+        Connection("g:1", tls=ClientTls(**(files | {file: tmp_path / "nowhere"}))).secure()
+
+
+def test_what_contradicts_itself_is_refused(pair: ClientTls) -> None:
+    for refused in (
+        lambda: ClientTls(key_file="a.key"),
+        lambda: Connection("unix:/run/i.sock", tls=pair),
+        lambda: Connection("g:1", tls=pair, root_certificates=b"pem"),
+        lambda: Connection("g:1", tls=pair, plaintext=True),
+        lambda: ServerTls("a.crt", clients=["CN=a"]),
+        lambda: ServerTls("a.crt", client_ca_file="ca.pem", clients=[""]),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            refused()
+    with pytest.raises(TypeError, match="several"):
+        ServerTls("a.crt", client_ca_file="ca.pem", clients="CN=a")

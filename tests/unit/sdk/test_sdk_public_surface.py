@@ -27,6 +27,7 @@ PUBLIC = (
     "interlock.testing",
     "interlock.tls",
     "interlock.tools",
+    "interlock.tracing",
 )
 SDK = Path(interlock.__file__).parent
 ALLOWED = {"grpc", "google", "interlock"}
