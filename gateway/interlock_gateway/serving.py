@@ -55,7 +55,9 @@ HEALTH_BYTES = 1024
 """What a question about health may hold."""
 HOUSEKEEPING_S = 1.0
 SENT_AWAY_S = 2.0
-"""How long calls may go on whose clients are sent to another replica."""
+"""How long calls may go on that were under way when the lease was lost."""
+SENT_AWAY_AGAIN_S = 10.0
+"""The same for clients that came back, because there is no other replica or nobody knows of it yet."""
 _log = logging.getLogger(__name__)
 
 
@@ -208,10 +210,17 @@ class Gateway:
             self._health.set(serving=self.fit_to_serve())
             stands = self.rooms.store.stands
             if stood and not stands:
-                _log.warning("clients are sent to other replicas: this one has lost its lease")
-                for listener in self._listeners:
-                    tasks.create_task(listener.send_away(SENT_AWAY_S))
+                tasks.create_task(self._send_clients_away())
             stood = stands
+            await asyncio.sleep(HOUSEKEEPING_S)
+
+    async def _send_clients_away(self) -> None:
+        """Once the lease is lost, and again, because balancers notice late and send some back."""
+        _log.warning("clients are sent to other replicas: this one has lost its lease")
+        grace_s = SENT_AWAY_S
+        while not self.rooms.store.stands:
+            await asyncio.gather(*(listener.send_away(grace_s) for listener in self._listeners))
+            grace_s = SENT_AWAY_AGAIN_S
             await asyncio.sleep(HOUSEKEEPING_S)
 
     async def _keep_house(self) -> None:

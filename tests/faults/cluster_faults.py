@@ -218,7 +218,13 @@ async def _others_serve(scene: Scene) -> None:
 async def _carried(scene: Scene, waiting: list[ClusterAgent]) -> None:
     """Wait until every call that waited for a person has its answer."""
     told = [agent.told[-1] for agent in waiting]
-    await eventually(lambda: all(one.first is not None for one in told), PATIENCE_S)
+    try:
+        await eventually(lambda: all(one.first is not None for one in told), PATIENCE_S)
+    except AssertionError:
+        stored = scene.cluster.database.stored("k%")
+        open_ones = [one for one, state in stored.checkpoints.items() if state == "open"]
+        states = {one.call: stored.calls.get(one.call) for one in told if one.first is None}
+        raise AssertionError(f"nobody went on with {states}; open are {open_ones}; met {scene.tally.seen}") from None
     scene.tally.carried += sum(one.first is not None and one.first.status == "completed" for one in told)
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 CHUNK = 256 * 1024
+GIVEN_UP_S = 11.0
+"""When a system gives up a connection on which nothing is acknowledged, as the gateway wants it for PostgreSQL."""
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Reach: TypeAlias = Callable[[], Awaitable[Streams]]
 
@@ -33,6 +35,7 @@ class Wire:
     damage: Damage = Damage.NONE
     _open: "set[asyncio.Task[None]]" = field(default_factory=set)
     _flowing: asyncio.Event = field(default_factory=asyncio.Event)
+    _giving_up: asyncio.TimerHandle | None = None
 
     def __post_init__(self) -> None:
         self._flowing.set()
@@ -57,12 +60,15 @@ class Wire:
         self.damage = damage
         if damage is Damage.STALLED:
             self._flowing.clear()
+            self._giving_up = asyncio.get_running_loop().call_later(GIVEN_UP_S, self.drop)
         else:
             self.drop()
 
     def mend(self) -> None:
         """Make it whole. Connections that stood still have been forgotten meanwhile, and are dropped."""
         self.damage = Damage.NONE
+        if self._giving_up is not None:
+            self._giving_up.cancel()
         self.drop()
         self._flowing.set()
 
