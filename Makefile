@@ -56,6 +56,7 @@ check-types: setup
 .PHONY: check-protos
 check-protos: setup
 	@buf lint
+	@buf breaking --against proto/accepted/interlock-v1.binpb
 	@$(python) proto/generate.py --check
 
 .PHONY: check-policies
@@ -129,6 +130,11 @@ protos: setup ## Write the Python stubs again after a proto has changed.
 .PHONY: chart
 chart: setup ## Write the chart's README and the schema of its values anew, after values or the gateway's settings have changed.
 	@$(python) tools/chart/write_documents.py
+
+.PHONY: accept-protos
+accept-protos: setup ## Take the protos as the contract that later ones must not break; say in CHANGELOG.md what broke.
+	@mkdir -p proto/accepted
+	@buf build --exclude-source-info -o proto/accepted/interlock-v1.binpb
 
 .PHONY: lock
 lock: setup ## Write the lock files again after a dependency has changed; ARGS=--upgrade takes the newest versions.
