@@ -1,6 +1,7 @@
 """A stand-in for an OpenTelemetry collector: takes OTLP over HTTP as a real one does, and decodes what came."""
 
 import gzip
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,7 @@ class Collector:
     """What came. `answers` is the HTTP status of what comes next; `held`, when set, keeps every answer back."""
 
     port: int = 0
+    scheme: str = "http"
     answers: int = 200
     requests: int = 0
     spans: list[Received] = field(default_factory=list)
@@ -50,7 +52,7 @@ class Collector:
     @property
     def endpoint(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def named(self, name: str) -> list[Received]:
         """The spans of that name."""
@@ -88,7 +90,7 @@ def _value(value: AnyValue) -> Any:
 
 
 @contextmanager
-def collecting(*, held: bool = False) -> Iterator[Collector]:
+def collecting(*, held: bool = False, tls: ssl.SSLContext | None = None) -> Iterator[Collector]:
     """A collector on a free port; `held` ones answer nobody until they are released."""
     collector = Collector()
     if not held:
@@ -118,6 +120,9 @@ def collecting(*, held: bool = False) -> Iterator[Collector]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        collector.scheme = "https"
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     collector.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()

@@ -128,6 +128,7 @@ MEANINGS = {
     "the policy bundle cannot be kept for a start without its source": "The state directory cannot be written. It decides, but a restart needs its source.",
     "the policy server is left alone for a while": "It failed several times in a row. Calls are denied at once until one probe is answered.",
     "the policy server is not ready": "It is not there, or has other policies. Calls are denied, and health says so.",
+    "the spans of a call could not be made": "A defect in the gateway. The call was answered as ever; please report it.",
     "the webhook ends": "It was told to.",
     "this replica cannot be registered yet": "The database could not be written. What may change something is denied until it can.",
     "this replica is registered again": "It serves everything again.",

@@ -17,7 +17,8 @@ LAYERS = (
     {"core", "errors"},
     {"clock", "config", "config_loader", "ids", "patience"}
     | {"config_artifacts"}
-    | {"config_bundles", "config_identity", "config_opa", "config_providers", "config_section", "config_server", "config_telemetry"},
+    | {"config_bundles", "config_identity", "config_opa", "config_providers", "config_section", "config_server"}
+    | {"config_telemetry"},
     ROOMS,
     {"operate"},
     {"transport"},
@@ -50,6 +51,7 @@ KNOWN_ONLY_TO = {
     "prometheus_client": {"telemetry", "transport", "app", "serving"},
     "psycopg": {"state"},
     "regorus": {"policy"},
+    "requests": {"telemetry"},
     "rich": {"cli", "demo"},
     "sqlalchemy": {"state"},
     "sqlglot": {"facts"},

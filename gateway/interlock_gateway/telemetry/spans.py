@@ -4,6 +4,7 @@ A call is one span, `execute_tool NAME` as OpenTelemetry's conventions for gener
 one below it. What a call asked for and what came back is in none of them.
 """
 
+import logging
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -25,6 +26,7 @@ from interlock_gateway.telemetry.span_attributes import EXECUTE_TOOL, Attribute,
 SHORTEST_TURN_S = 0.0005
 """A call that waited less for its turn has no span for that."""
 _RATIO_BITS = 64
+_log = logging.getLogger(__name__)
 _INSIDE = {Step.FACTS: Step.DECIDE}
 _METHODS = {
     Step.PREVIEW: "interlock.v1.ToolProviderService/DryRun",
@@ -179,7 +181,13 @@ class TracedCall:
         self._over = True
         if not self._context.sampled:
             return
-        run, tracer = self._run, self._tracer
+        try:
+            self._tracer.hand_over(self._records(result, error))
+        except Exception:  # noqa: BLE001 - what is told of a call never changes what it is answered
+            _log.exception("the spans of a call could not be made")
+
+    def _records(self, result: CallResult | None, error: str) -> list[SpanRecord]:
+        run = self._run
         parent, remote = self._parent, run.resolving is None
         records = [step.record() for step in self._steps if step.ended]
         records.append(
@@ -196,7 +204,7 @@ class TracedCall:
                 error=error,
             )
         )
-        tracer.hand_over(records)
+        return records
 
     # -- for its steps --
 
