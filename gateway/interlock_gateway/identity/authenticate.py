@@ -1,9 +1,10 @@
 """From a request's credentials to its principal (AUTH-1): sockets, and tokens of our own."""
 
+import asyncio
 import hashlib
 import re
 import secrets
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from typing import Protocol, TypeAlias
 
 from interlock_gateway.config import IdentityConfig, TokenConfig
@@ -18,8 +19,9 @@ _OPERATING = frozenset({Role.OPERATOR, Role.APPROVER, Role.AUDITOR})
 
 Metadata = Iterable[tuple[str, str | bytes]]
 """A request's metadata as it came: lower-case names, each perhaps more than once."""
-Found: TypeAlias = Principal | Awaitable[Principal]
-"""Who is calling, or who it will turn out to be, once what that needs has been fetched."""
+Found: TypeAlias = Principal | asyncio.Task[Principal]
+"""Who is calling, or what will say so once it has fetched what that needs. Whoever gets a task waits for it, or cancels
+it."""
 
 
 class Authenticator(Protocol):

@@ -1,7 +1,8 @@
 """Who is let in over the network: by a certificate, a token of ours, a token of an issuer, or outright (AUTH-1)."""
 
 import asyncio
-from typing import Protocol
+from collections.abc import Coroutine
+from typing import Any, Protocol
 
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.session import Principal, Role
@@ -56,10 +57,12 @@ class NetworkDoor:
         """The caller, or later, when keys have to be fetched first. Raises `RefusedError` for nobody known."""
         try:
             found = self._found(metadata, peer)
-            return self._checked(found) if isinstance(found, Principal) else self._later(found, peer)
+            if isinstance(found, Principal):
+                return self._checked(found)
         except RefusedError as error:
             self._log.note(error, peer.address)
             raise
+        return after(found, self._later(found, peer))
 
     async def _later(self, found: "asyncio.Task[Principal]", peer: Peer) -> Principal:
         try:
@@ -100,6 +103,13 @@ class NetworkDoor:
         if principal.id in self._approvers:
             refuse_contradiction(principal.id, principal.roles | {Role.APPROVER})
         return principal
+
+
+def after(first: "asyncio.Task[Principal]", then: Coroutine[Any, Any, Principal]) -> "asyncio.Task[Principal]":
+    """A task for `then`, which waits for `first`. Who cancels it cancels both, even before it has begun."""
+    task = asyncio.get_running_loop().create_task(then)
+    task.add_done_callback(lambda _: first.cancel())
+    return task
 
 
 def _bearer(metadata: Metadata) -> str | None:

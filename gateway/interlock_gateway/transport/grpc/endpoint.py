@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from google.protobuf.message import DecodeError, Message
 
@@ -16,7 +16,8 @@ from interlock_gateway.core.session import Principal
 from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.access import check_access
-from interlock_gateway.identity.authenticate import Authenticator, Metadata
+from interlock_gateway.identity.authenticate import Authenticator, Found, Metadata
+from interlock_gateway.identity.door import after
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error
@@ -107,10 +108,7 @@ class OneRpc:
         self._open.end()
 
 
-Admitted: TypeAlias = Principal | asyncio.Task[Principal]
-"""Who is calling, or what will say so once it has fetched what that needs. Whoever gets a task waits for it, or cancels
-it."""
-Admission = Callable[[Metadata, Peer], Admitted]
+Admission = Callable[[Metadata, Peer], Found]
 UnaryBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], Awaitable[bytes]]
 StreamBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], AsyncGenerator[bytes, None]]
 DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
@@ -160,7 +158,7 @@ class _Guard:
         self._method = path.removeprefix("/interlock.v1.")
         self._one = OneRpc(open_rpcs, self._method)
 
-    def admit(self, metadata: Metadata, peer: Peer) -> Admitted:
+    def admit(self, metadata: Metadata, peer: Peer) -> Found:
         """Who is calling.
 
         Raises `RequestError`, now or later, for nobody known, for who may not call this, and for whom there is no time.
@@ -168,7 +166,7 @@ class _Guard:
         try:
             found = self._authenticator.principal(metadata, peer)
             if not isinstance(found, Principal):
-                return asyncio.get_running_loop().create_task(self._admitted(found))
+                return after(found, self._admitted(found))
             check_access(found, self._path)
             if self.gate is not None:
                 self.gate.check(found.id)
@@ -176,7 +174,7 @@ class _Guard:
             raise self._turned_away(error) from None
         return found
 
-    async def _admitted(self, found: Awaitable[Principal]) -> Principal:
+    async def _admitted(self, found: "asyncio.Task[Principal]") -> Principal:
         try:
             principal = await found
             check_access(principal, self._path)

@@ -13,7 +13,8 @@ from interlock_gateway.http2.deadlines import Deadlines
 from interlock_gateway.http2.fields import CONTENT_TYPE, Fields, binary, escaped
 from interlock_gateway.http2.messages import Assembler, CompressedMessageError, LargeMessageError, MessageError, framed
 from interlock_gateway.http2.status import Status, StatusError
-from interlock_gateway.transport.grpc.endpoint import Admitted, Served, too_large
+from interlock_gateway.identity.authenticate import Found
+from interlock_gateway.transport.grpc.endpoint import Served, too_large
 from interlock_gateway.transport.grpc.errors import STATUS_KEY, as_request_error, status_details
 
 Field = tuple[bytes, bytes]
@@ -68,7 +69,7 @@ class Call:
         wire: Wire,
         stream_id: int,
         served: Served,
-        principal: Admitted | None,
+        principal: Found | None,
         *,
         deadline_s: float | None,
         trace: TraceContext | None,
