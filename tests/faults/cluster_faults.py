@@ -94,7 +94,7 @@ async def cluster_holds(
     progress: Progress = lambda _what: True,
 ) -> ClusterTally:
     """Do all of `sabotage` under load, in a random order each round; what was found is in the tally."""
-    rng, tally = random.Random(seed), ClusterTally()
+    rng, tally, known = random.Random(seed), ClusterTally(), 0
     for first in range(0, rounds, _ROUNDS_OF_A_CLUSTER):
         some = min(_ROUNDS_OF_A_CLUSTER, rounds - first)
         acts = [what for _ in range(some) for what in rng.sample(sabotage, len(sabotage))]
@@ -105,6 +105,9 @@ async def cluster_holds(
                 for what in acts:
                     await _done(scene, what, rng)
         shutil.rmtree(place)
+        for fault in tally.faults[known:]:
+            progress(fault)
+        known = len(tally.faults)
         if not progress(f"{sum(tally.done.values())} outages, {tally.calls:,} calls, {len(tally.faults)} faults"):
             break
     return tally

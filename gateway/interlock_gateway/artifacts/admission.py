@@ -77,7 +77,7 @@ class Admission:
         """What to say of an artifact that is not there."""
         removed_at = None
         with suppress(StateError):
-            removed_at = await self._index.removed_at(key)
+            removed_at = await self._index.removed_at(key, self._clock.now())
         if removed_at is None:
             return ArtifactNotFoundError("no artifact is stored under this URI")
         day = datetime.fromtimestamp(removed_at, UTC).strftime("%Y-%m-%d %H:%M UTC")

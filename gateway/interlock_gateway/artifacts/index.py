@@ -77,8 +77,8 @@ class ArtifactIndex(Protocol):
         """Storing it failed: what there may be of it goes with the next sweep, and its bytes count no more."""
         ...
 
-    async def removed_at(self, key: ArtifactKey) -> float | None:
-        """When the artifact was removed, if that is known."""
+    async def removed_at(self, key: ArtifactKey, now: float) -> float | None:
+        """When the artifact was removed, if that is known; `now` when it is just being removed."""
         ...
 
     async def usage(self) -> Usage:

@@ -25,7 +25,11 @@ _IS_KEPT = artifacts.c.state == KEPT
 
 FIND = Statement(
     select(
-        artifacts.c.state, artifacts.c.size, artifacts.c.stored_at, artifacts.c.claimed_until, artifacts.c.removed_at
+        artifacts.c.state,
+        artifacts.c.size,
+        artifacts.c.reason,
+        artifacts.c.claimed_until,
+        artifacts.c.removed_at,
     ).where(_IS_IT)
 )
 # What is there is left as it is: whoever adopts may meet one who stores.

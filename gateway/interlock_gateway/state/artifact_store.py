@@ -31,10 +31,13 @@ class StoredArtifacts:
         """Storing it failed: what there may be of it goes with the next sweep, and its bytes count no more."""
         await self._writer.submit(partial(_withdraw, key=key, reservation=reservation, now=now))
 
-    async def removed_at(self, key: ArtifactKey) -> float | None:
-        """When the artifact was removed, if that is known."""
+    async def removed_at(self, key: ArtifactKey, now: float) -> float | None:
+        """When the artifact was removed, if that is known; `now` when it is just being removed."""
         row = await self._reader.submit(lambda link: link.row(sql.FIND, of_name=key.content_name))
-        return None if row is None else row[4]
+        if row is None:
+            return None
+        state, _, reason, _, removed_at = row
+        return now if state == sql.REMOVING and reason != RemovalReason.FAILED else removed_at
 
     async def usage(self) -> Usage:
         """All that is entered."""

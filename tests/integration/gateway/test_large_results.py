@@ -143,7 +143,7 @@ async def test_what_cannot_be_stored_is_said_and_shortened_all_the_same(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     kept, _, notice = result.text.partition("\n")
-    why = "the artifact store is full" if fault == "full" else "the artifact store cannot be read"
+    why = "the artifact store is full" if fault == "full" else "the artifact store cannot be written"
     assert notice == f"[...truncated, 2000000 bytes total — the rest could not be stored: {why}]"
     assert len(kept) == 16 * 1024
     assert (result.status, result.truncated, result.artifact) == (CallStatus.COMPLETED, False, None)
