@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from fault_figures import DOCUMENT, FIGURES, Figure, keep, machine  # noqa: E402 - found through the path above
 from fault_parts import PARTS, Part, measured  # noqa: E402 - as above
 
-SIZES = ("mutations", "approvals", "kills", "interleavings", "rounds", "outages")
+SIZES = ("mutations", "approvals", "kills", "interleavings", "rounds", "outages", "drains", "calls")
 
 
 def main() -> int:

@@ -14,9 +14,11 @@ from approval_attacks import decide_ones_own, mutate_approvals, race_redeemers, 
 from approval_rig import Rig, approval_rig
 from cluster_faults import SABOTAGE, cluster_holds
 from crash_harness import Progress, crashes_hold
+from drain_harness import drains_hold
 from postgres_server import running_postgres
 from preview_interleavings import previews_hold
 from preview_rig import preview_rig
+from reached_in_time import ends_reach_tools
 from s3_server import running_s3
 from undo_model import Sizes, undo_holds
 
@@ -174,6 +176,28 @@ async def _outages(count: int, seed: int, progress: Progress) -> Came:
     return Came(sum(tally.done.values()), len(tally.faults), notes)
 
 
+async def _drains(count: int, seed: int, progress: Progress) -> Came:
+    with _directory() as directory:
+        tally = await drains_hold(directory, drains=count, seed=seed, progress=progress)
+    notes = (
+        f"{tally.calls:,} calls, {tally.answered:,} answered before the end, {sum(tally.under_way):,} of them after "
+        f"the signal; {tally.effects:,} effects; ended after {statistics.median(tally.took_s):.1f} s (median), "
+        f"{max(tally.took_s):.1f} s (longest)"
+    )
+    return Came(tally.drains, len(tally.faults), notes)
+
+
+async def _reached(count: int, _seed: int, _progress: Progress) -> Came:
+    with _directory() as directory:
+        lags = await ends_reach_tools(directory, count)
+    kinds = {"hung up": lags.hung_up, "deadline": lags.deadline}
+    notes = "; ".join(
+        f"{name}: {statistics.median(found) * 1e3:.0f} ms (median), {max(found) * 1e3:.0f} ms (longest)"
+        for name, found in kinds.items()
+    )
+    return Came(count, lags.late + lags.lost, notes)
+
+
 PARTS = (
     Part("rel2-mutations", "REL-2", "approvals for something else", "mutations", 100_000, "mutations", _mutations),
     Part("rel2-own", "REL-2", "agents deciding their own checkpoint", "calls", 1_000, "approvals", _own),
@@ -241,6 +265,8 @@ PARTS = (
         "outages",
         _outages,
     ),
+    Part("rel9-drains", "REL-9", "SIGTERM under load", "drains", 50, "drains", _drains),
+    Part("rel9-reached", "REL-9", "hanging up and deadlines, until the tool knows", "calls", 1_000, "calls", _reached),
     Part("rel6-undo", "REL-6", "undo held to a model, a third with kills", "rounds", 300, "rounds", _undo),
 )
 

@@ -69,6 +69,16 @@ class GatewayProcess:
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    async def ended(self) -> int:
+        """The exit code, once it has ended by itself."""
+        assert self._process is not None
+        return await asyncio.wait_for(self._process.wait(), PATIENCE_S)
+
     async def gone(self) -> None:
         """Return once a killed process has ended."""
         assert self._process is not None

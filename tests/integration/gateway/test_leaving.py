@@ -16,9 +16,9 @@ from served_gateway import holding, served
 Says = health_pb2.HealthCheckResponse
 
 
-async def told(health: health_pb2_grpc.HealthStub, service: str = "") -> "Says.ServingStatus":
+async def told(health: health_pb2_grpc.HealthStub, service: str = "") -> int:
     answer = await health.Check(health_pb2.HealthCheckRequest(service=service), timeout=10)
-    return answer.status
+    return int(answer.status)
 
 
 @pytest.mark.parametrize("front", Front)

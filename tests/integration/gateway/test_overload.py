@@ -76,7 +76,7 @@ async def test_who_is_refused_is_told_when_to_come_again_and_leaves_no_trace(
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         async with Client(at.gateway.endpoints.operators[0], timeout=30) as operator:
             assert await Approvals(operator).checkpoints() == []
-        resolving = gateway_service_pb2.ResolveRequest(session_id="s0", action=1, reason="nothing is pending")
+        resolving = gateway_service_pb2.ResolveRequest(session_id="s0", action="RESOLVE_ACTION_APPLY", reason="nothing")
         assert (await stub.Resolve(resolving, timeout=30)).result.is_error
         policy_keeps_waiting.set()
         ended = await asyncio.gather(*calls)

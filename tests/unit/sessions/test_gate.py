@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from interlock_gateway.errors import RequestError, RequestFault
@@ -78,10 +79,14 @@ async def test_principals_take_turns_whoever_came_first_with_many() -> None:
     gate = Gate(1000, busy)
     await full(gate)
     order: list[str] = []
+
+    def begun(principal: str, _place: "asyncio.Future[None]") -> None:
+        order.append(principal)
+
     places = []
     for principal, count in (("many", 40), ("one", 1), ("two", 2)):
         for place in await crowd(gate, principal, count):
-            place.add_done_callback(lambda _, principal=principal: order.append(principal))
+            place.add_done_callback(partial(begun, principal))
             places.append(place)
     busy.delay_s = 0.0
     await asyncio.wait_for(asyncio.gather(*places), PATIENCE_S)
