@@ -98,7 +98,9 @@ def test_replicas_are_spread_scaled_and_kept(rendered: Rendered) -> None:
 def test_an_agent_of_a_service_reaches_the_gateway_and_dns_and_no_provider(rendered: Rendered) -> None:
     manifests = rendered("service-postgresql")
     gateway = one_of(manifests, "StatefulSet")["spec"]["template"]["metadata"]["labels"]
-    agents = one_of(manifests, "NetworkPolicy", "-agents")["spec"]
+    both = [one for one in manifests if one["metadata"]["name"] == "demo-interlock-agents"]
+    assert [one["metadata"]["namespace"] for one in both] == ["research", "support"]
+    agents = both[0]["spec"]
     assert agents["policyTypes"] == ["Egress"]
     ports = [sorted(port["port"] for port in rule["ports"]) for rule in agents["egress"]]
     assert ports == [[53, 53], [7080], [443]]
@@ -208,3 +210,25 @@ spec:
       volumes:
         {{- include "interlock.sidecar.volumes" .Subcharts.interlock | nindent 8 }}
 """
+
+
+@pytest.mark.req("K8S-1")
+def test_a_release_says_where_the_gateway_is_and_what_it_does_not_hold(helm: Helm, tmp_path: Path) -> None:
+    chart = tmp_path / "chart"
+    shutil.copytree(CHART, chart)
+    notes = (chart / "templates" / "NOTES.txt").read_text()
+    manifest = 'kind: Notes\nmetadata: {name: notes}\ntext: {{ include "notes" . | quote }}\n'
+    (chart / "templates" / "notes.yaml").write_text('{{- define "notes" }}' + notes + "{{ end -}}\n" + manifest)
+
+    def said(name: str) -> str:
+        text: str = one_of(helm.manifests(example(name), chart=chart), "Notes")["text"]
+        return text
+
+    assert "demo-interlock.agents.svc:7080, over TLS" in said("service-sqlite")
+    assert "exec deployment/demo-interlock -c interlock" in said("service-autoscaled")
+    assert "Receipts are in an emptyDir" in said("service-autoscaled")
+    assert "something else has to encrypt it" in said("service-in-a-mesh")
+    assert "networkPolicy.enabled is off" in said("service-in-a-mesh")
+    assert "beside the agent agent" in said("sidecar-pod")
+    assert "failurePolicy is Ignore" in said("sidecar-inject-for-trying")
+    assert "failurePolicy is Ignore" not in said("sidecar-inject")

@@ -11,6 +11,9 @@ args:
   - --disable-telemetry
   - --log-level=error
   - --diagnostic-addr=0.0.0.0:8282
+  {{- if .Values.opa.configSecret.name }}
+  - --config-file=/etc/opa-config/{{ .Values.opa.configSecret.key }}
+  {{- end }}
   {{- if eq .Values.opa.connect "socket" }}
   - --addr=unix:///run/interlock-opa/opa.sock
   {{- else }}
@@ -43,6 +46,9 @@ livenessProbe:
 resources:
   {{- toYaml .Values.opa.resources | nindent 2 }}
 volumeMounts:
+  {{- if .Values.opa.configSecret.name }}
+  - {name: interlock-opa-config, mountPath: /etc/opa-config, readOnly: true}
+  {{- end }}
   {{- if eq .Values.opa.connect "socket" }}
   - {name: interlock-opa, mountPath: /run/interlock-opa}
   {{- else }}

@@ -6,3 +6,11 @@
     {{- toYaml . | nindent 4 }}
   {{- end }}
 {{- end }}
+
+{{/* One peer: the gateway's pods, from whatever namespace. */}}
+{{- define "interlock.gatewayPeer" -}}
+- namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: {{ .Release.Namespace }}}}
+  podSelector:
+    matchLabels:
+      {{- include "interlock.selector" (list . "gateway") | nindent 6 }}
+{{- end }}

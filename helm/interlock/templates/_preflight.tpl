@@ -20,7 +20,7 @@ image.repository is empty: no image of Interlock is published; build one from th
 toolbox.image.repository is empty: the gateway's image has no shell for the tools; build the Dockerfile's target toolbox, and name it here
 {{ end }}
 {{- range $path := list "server.listen" "server.operator_listen" "server.socket_mode" "server.tls" "server.health_listen" "server.drain_s" "server.drain_delay_s" "state.dir" "state.database" "audit.dir" "audit.key_file" "artifacts.url" "metrics.listen" "approvals.listen" "policy.overlays" "policy.engine" "policy.opa.url" "policy.opa.token_file" "providers" }}
-{{- if include "interlock.given" (list $.Values.config (splitList "." $path)) }}
+{{- if and (or $.Values.opa.enabled (not (has $path (list "policy.engine" "policy.opa.url" "policy.opa.token_file")))) (include "interlock.given" (list $.Values.config (splitList "." $path))) }}
 config.{{ $path }} is what the chart sets, from `{{ include "interlock.setBy" $path }}`; leave it out of `config`
 {{ end }}
 {{- end }}
@@ -220,6 +220,13 @@ opa.connect is loopback, where whatever shares the pod's network could bring pol
 {{- if and .Values.opa.tokenSecret.name (not (and .Values.opa.enabled (eq .Values.opa.connect "loopback"))) }}
 opa.tokenSecret is for opa.enabled with opa.connect: loopback; a socket is held by both containers and nobody else
 {{ end }}
+{{- $fromBundle := eq (dig "policy" "opa" "policies" "push" .Values.config) "bundle" }}
+{{- if and .Values.opa.enabled $fromBundle (not .Values.opa.configSecret.name) }}
+config.policy.opa.policies is bundle, and opa.configSecret.name is empty: OPA would not know where its policies are
+{{ end }}
+{{- if and .Values.opa.configSecret.name (not (and .Values.opa.enabled $fromBundle)) }}
+opa.configSecret is for opa.enabled with config.policy.opa.policies: bundle; otherwise the gateway brings the policies
+{{ end }}
 {{- if include "interlock.toolboxApart" . }}
 {{- if not .Values.toolbox.tokenSecret.name }}
 toolbox.run is deployment, and toolbox.tokenSecret.name is empty: whatever reaches its port could call tools without being decided about
@@ -258,6 +265,9 @@ networkPolicy.egress is empty, and database, artifacts or providers are elsewher
 {{- end }}
 {{- if and $network.enabled (include "interlock.isService" .) (include "interlock.hasAnswers" .) (not $network.answersFrom) }}
 networkPolicy.answersFrom is empty, and config.approvals.webhooks has webhooks: nobody's answer could come in
+{{ end }}
+{{- if or (and $network.agentNamespaces (not $network.agentPods)) (and $network.providerNamespaces (not $network.providerPods)) }}
+networkPolicy.agentNamespaces and networkPolicy.providerNamespaces say where agentPods and providerPods are, and these are empty
 {{ end }}
 {{- if and $network.agentPods (not (include "interlock.isService" .)) }}
 networkPolicy.agentPods is for shape: service; an agent shares its sidecar's network

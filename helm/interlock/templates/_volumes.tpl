@@ -31,6 +31,10 @@
 {{- end }}
 {{ include "interlock.secretVolumes" . | trim }}
 {{- if .Values.opa.enabled }}
+{{- if .Values.opa.configSecret.name }}
+- name: interlock-opa-config
+  secret: {secretName: {{ .Values.opa.configSecret.name }}, defaultMode: {{ include "interlock.secretMode" . }}}
+{{- end }}
 {{- if eq .Values.opa.connect "socket" }}
 - name: interlock-opa
   emptyDir: {medium: Memory, sizeLimit: 1Mi}
