@@ -119,6 +119,10 @@ operations: setup ## Write docs/operations.md and the dashboard again: every met
 picture: setup tools ## Draw docs/images/dashboard.svg from what a real Prometheus scrapes of a run of the demonstration.
 	@$(python) tests/observability/dashboard_picture.py $(ARGS)
 
+.PHONY: access
+access: setup ## Write docs/access.md again, after a row of tests/integration/gateway/access.yaml has changed.
+	@$(python) tests/integration/gateway/access_document.py
+
 .PHONY: requirements
 requirements: setup ## Print which requirement is claimed by which tests, and which by none.
 	@$(python) tests/house/requirement_claims.py
