@@ -202,9 +202,11 @@ class AuditLog:
                 taken_at = self._clock.monotonic()
                 if self._behind_since is None and self._queue:
                     self._behind_since = taken_at
-                if self._write_groups(self._take()):
-                    # What came while this was written is no older than that.
-                    self._behind_since = taken_at if self._queue else None
+                written = self._write_groups(self._take())
+                if not self._queue:
+                    self._behind_since = None
+                elif written:  # what came meanwhile is no older than that
+                    self._behind_since = taken_at
             self._finish()
         finally:
             # Whatever ends this thread, nothing may be promised any more.

@@ -96,6 +96,21 @@ async def test_a_full_disk_refuses_everything_and_heals_by_itself(
     assert verify(directory, key.public.pem()).ok
 
 
+@pytest.mark.req("OBS-1")
+async def test_the_lag_is_the_age_of_what_waits_and_nothing_when_all_is_on_disk(
+    log: AuditLog, directory: Path, clock: ManualClock
+) -> None:
+    await log.commit({"kind": "intent", "n": 0})
+    await eventually(lambda: log.lag_s == 0)
+    with full_disk(list_segments(directory)[0].path.stat().st_size):
+        assert log.offer({"kind": "receipt", "n": 1, "verdict": "deny"})
+        await eventually(lambda: not log.healthy)
+        clock.time += 7
+        assert log.lag_s == 7
+    await eventually(lambda: log.healthy and log.lag_s == 0)
+    log.close()
+
+
 @pytest.mark.req("AUD-2", "REL-1")
 async def test_it_heals_with_nothing_at_all_to_write(log: AuditLog, directory: Path) -> None:
     await log.commit({"kind": "intent", "n": 0})
