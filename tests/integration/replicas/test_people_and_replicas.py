@@ -63,3 +63,31 @@ async def test_a_call_that_waits_at_one_goes_on_when_it_is_approved_at_the_other
 
     assert [result.text for result in results] == ["x is gone"] * 4
     assert two.ledger.ran == [("wreck", "x")]
+
+
+@pytest.mark.req("CHK-4", "CHK-9", "STATE-2")
+async def test_a_call_that_is_held_elsewhere_is_not_withdrawn_when_its_first_holder_goes(two: Two) -> None:
+    async with approver_at(two.one, two.other) as asked:
+        await watched(two)
+        while not asked.empty():
+            asked.get_nowait()
+        here = await two.one.agent.open_session()
+        there = two.other.agent.session(here.session_id)
+        held = asyncio.create_task(here.call("wreck", {"what": "held"}, call_id="held", timeout=60))
+        checkpoint_id = await asyncio.wait_for(asked.get(), 30)
+        left = asyncio.create_task(here.call("wreck", {"what": "left"}, call_id="left", timeout=60))
+        await asyncio.wait_for(asked.get(), 30)
+        again = asyncio.create_task(there.call("wreck", {"what": "held"}, call_id="held", timeout=60))
+        await asyncio.wait([again], timeout=0.5)
+
+        for call in (held, left):
+            call.cancel()
+
+        async def is_withdrawn() -> bool:
+            left_one = await there.get_call("left")
+            return left_one.result is not None and left_one.result.status is CallStatus.DENIED
+
+        await eventually_so(is_withdrawn)
+        await Approvals(two.other.operator).approve(checkpoint_id, "it may go")
+        assert (await again).text == "held is gone"
+    assert two.ledger.ran == [("wreck", "held")]
