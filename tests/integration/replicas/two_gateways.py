@@ -152,17 +152,18 @@ class Two:
 
 
 @asynccontextmanager
-async def two_gateways(directory: Path, url: str) -> AsyncIterator[Two]:
-    """Two replicas with one provider, which lives here so that it sees everything."""
+async def two_gateways(directory: Path, url: str, **more: str) -> AsyncIterator[Two]:
+    """Two replicas with one provider, which lives here so that it sees everything; `more` is more of their settings."""
     ledger = Ledger()
     async with AsyncExitStack() as stack:
         address = f"unix:{directory}/ledger.sock"
         await stack.enter_async_context(ToolServer(tools_of(ledger), address, name="ledger", version="1"))
-        one, other = await asyncio.gather(*(_started(directory, url, name, stack) for name in ("one", "other")))
+        starting = (_started(directory, url, name, stack, **more) for name in ("one", "other"))
+        one, other = await asyncio.gather(*starting)
         yield Two(one, other, ledger, directory, url, stack)
 
 
-async def _started(directory: Path, url: str, name: str, stack: AsyncExitStack) -> Replica:
+async def _started(directory: Path, url: str, name: str, stack: AsyncExitStack, **more: str) -> Replica:
     settings = {
         "INTERLOCK__STATE__DIR": f"{directory}/{name}",
         "INTERLOCK__STATE__DATABASE": url,
@@ -171,6 +172,7 @@ async def _started(directory: Path, url: str, name: str, stack: AsyncExitStack) 
         "INTERLOCK__SERVER__LISTEN": "unix:{state}/agent.sock",
         "INTERLOCK__POLICY__TIMEOUT_S": "5",
         "INTERLOCK__PROVIDERS": f'[{{name: ledger, address: "unix:{directory}/ledger.sock"}}]',
+        **more,
     }
     env = {key: value for key, value in os.environ.items() if not key.startswith("INTERLOCK_")} | settings
     log = directory / f"{name}.log"
