@@ -153,8 +153,8 @@ async def test_a_call_that_waits_for_a_person_outlives_its_token_and_a_watch_doe
     async with scene(socket_directory, leeway_s=0) as here:
         await here.fetched()
         operators = here.at.gateway.endpoints.operators[0]
-        soon = {"exp": int(time.time()) + 3}
-        agents, approvers = here.token(**soon), here.token(groups=["approvers"], sub="bob", **soon)
+        soon = int(time.time()) + 3
+        agents, approvers = here.token(exp=soon), here.token(groups=["approvers"], sub="bob", exp=soon)
         async with (
             Gateway(here.address, token=agents) as agent,
             Gateway(here.address, token=approvers) as approver,
