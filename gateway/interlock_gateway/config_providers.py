@@ -22,6 +22,8 @@ class ProviderTlsConfig(Section):
     """The key of `cert_file`, unless the same file holds it. It has no password."""
     server_name: str = ""
     """The name or address that its certificate must be for; without it, the host of the provider's address."""
+    spiffe_id: str = ""
+    """The SPIFFE ID that its certificate must have, as its one URI. It stands in place of a name."""
 
 
 class ProviderCredentialsConfig(Section):

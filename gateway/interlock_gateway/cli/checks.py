@@ -14,6 +14,7 @@ from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import load_or_create
 from interlock_gateway.config import Config, ProviderConfig
 from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
+from interlock_gateway.config_loader.provider_rules import stays_here
 from interlock_gateway.errors import ConfigError, ProviderError
 from interlock_gateway.extensions.plugins import HOOKS, INTERCEPTORS, load
 from interlock_gateway.operate.policy_start import open_policies
@@ -179,6 +180,7 @@ async def _describe(config: Config, spec: ProviderConfig) -> Check:
     finally:
         await provider.close()
     version = f", version {described.version}" if described.version else ""
+    version += "" if spec.tls is not None or stays_here(address) else ", not encrypted"
     problems = "".join(f"; {problem}" for problem in described.problems)
     return Check(what, ok=not problems, detail=f"{address}: {len(described.tools)} tools{version}{problems}")
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
 from interlock_gateway.config_loader.problems import SettingPath, dotted
+from interlock_gateway.config_loader.spiffe import spiffe_problem
 from interlock_gateway.config_providers import ProviderConfig, ProviderTlsConfig
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
@@ -45,5 +46,10 @@ def _address(config: Config, provider: ProviderConfig, path: SettingPath) -> Fou
 
 
 def _certificate(tls: ProviderTlsConfig, path: SettingPath) -> Found:
+    place = (*path, "spiffe_id")
+    if tls.spiffe_id and (problem := spiffe_problem(tls.spiffe_id)):
+        yield place, f"{dotted(place)} {problem}"
+    if tls.spiffe_id and tls.server_name:
+        yield place, f"{dotted(place)} and {dotted((*path, 'server_name'))} are both given; one says who it is"
     if tls.key_file is not None and tls.cert_file is None:
         yield (*path, "key_file"), f"{dotted((*path, 'key_file'))} is given without {dotted((*path, 'cert_file'))}"

@@ -15,7 +15,7 @@ from interlock_gateway.http2.fields import CONTENT_TYPE, timeout_of, trace_field
 from interlock_gateway.http2.messages import framed
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.providers.exchange import ClientConnection, Exchange
-from interlock_gateway.providers.tls import HTTP2, ProviderTls, trouble
+from interlock_gateway.providers.tls import ProviderTls, trouble
 
 Field = tuple[bytes, bytes]
 OnMessage = Callable[[bytes], None]
@@ -213,9 +213,11 @@ class Channel:
         transport, made = await loop.create_connection(
             self._made, host, port, ssl=context, server_hostname=self._tls.server_name
         )
-        if transport.get_extra_info("ssl_object").selected_alpn_protocol() != HTTP2:
+        try:
+            self._tls.check(transport.get_extra_info("ssl_object"))
+        except OSError:
             made.abort()
-            raise OSError("it does not speak HTTP/2")
+            raise
         return made
 
     def _made(self) -> ClientConnection:

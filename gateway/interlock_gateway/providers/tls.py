@@ -2,6 +2,7 @@
 
 import ssl
 from pathlib import Path
+from typing import Any
 
 from interlock_gateway.config_providers import ProviderTlsConfig
 
@@ -14,7 +15,7 @@ Seen = tuple[tuple[int, int, int], ...]
 class ProviderTls:
     """Makes the one context of a provider's connections, anew when its files have changed.
 
-    Its certificate, and the name in it, are always checked.
+    Its certificate is always checked, and the name in it, or its SPIFFE ID.
     """
 
     def __init__(self, config: ProviderTlsConfig, host: str) -> None:
@@ -38,6 +39,19 @@ class ProviderTls:
             self._seen = seen
         return self._context
 
+    def check(self, shown: ssl.SSLObject | None) -> None:
+        """Raise `OSError` unless the other side of a connection speaks HTTP/2, and is who it should be by its URI."""
+        if shown is None or shown.selected_alpn_protocol() != HTTP2:
+            raise OSError("it does not speak HTTP/2")
+        wanted = self._config.spiffe_id
+        if wanted and _uris(shown) != (wanted,):
+            raise OSError(f"its certificate is refused: it is not that of {wanted} alone")
+
+
+def _uris(shown: ssl.SSLObject) -> tuple[str, ...]:
+    names: Any = (shown.getpeercert() or {}).get("subjectAltName", ())
+    return tuple(str(value) for kind, value in names if kind == "URI")
+
 
 def _state(file: Path) -> tuple[int, int, int]:
     status = file.stat()
@@ -49,6 +63,7 @@ def _context(config: ProviderTlsConfig) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols([HTTP2])
+    context.check_hostname = not config.spiffe_id
     try:
         if config.ca_file is not None:
             context.load_verify_locations(cafile=config.ca_file)

@@ -156,6 +156,34 @@ async def test_a_name_is_checked_and_can_be_said(socket_directory: Path, certifi
 
 
 @pytest.mark.req("TOOL-4")
+async def test_a_spiffe_id_stands_in_place_of_a_name(socket_directory: Path, certificates: Certificates) -> None:
+    tools = "spiffe://example.org/ns/prod/sa/tools"
+    certificates.provider(certificates.authority.leaf(tools))
+    server = served(Ledger(), certificates.serving())
+    await server.start()
+    async with reached(socket_directory, server, certificates.reaching(spiffe_id=tools)) as (_, agent, admin):
+        assert (await agent.session("s").call("echo", {"text": "x"})).completed
+
+        async def is_refused() -> bool:
+            return f"it is not that of {tools} alone" in await trouble(admin)
+
+        async def is_reached() -> bool:
+            return not await trouble(admin)
+
+        for names in (("spiffe://example.org/ns/prod/sa/other",), (tools, "https://example.org/"), ()):
+            for leaf, ends in (
+                (certificates.authority.leaf(*names, hosts=("127.0.0.1",)), is_refused),
+                (certificates.authority.leaf(tools), is_reached),
+            ):
+                certificates.provider(leaf)
+                await server.stop(0)
+                server = served(Ledger(), certificates.serving(), address=server.address)
+                await server.start()
+                await eventually_so(ends)
+    await server.stop(0)
+
+
+@pytest.mark.req("TOOL-4")
 @pytest.mark.parametrize(
     "case", ["wrong authority", "expired", "none shown", "strangers shown", "no tls", "tls unasked"]
 )

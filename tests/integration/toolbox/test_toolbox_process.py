@@ -13,7 +13,8 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
-from interlock.toolbox.__main__ import TOKEN_VARIABLE
+from interlock.tls import ServerTls
+from interlock.toolbox.__main__ import TOKEN_VARIABLE, parser, tls_of
 from interlock.v1.provider_pb2 import ToolInvocation, ToolResult
 from interlock.v1.tool_provider_service_pb2 import DescribeRequest, DryRunRequest, ExecuteRequest
 from interlock.v1.tool_provider_service_pb2_grpc import ToolProviderServiceStub
@@ -146,3 +147,15 @@ async def test_what_cannot_be_served_is_said_in_one_line(tmp_path: Path, state: 
     assert process.returncode == 2
     assert errors.decode().startswith("error: the state directory")
     assert errors.count(b"\n") == 1
+
+
+def test_certificates_are_options(tmp_path: Path) -> None:
+    root = ("--root", str(tmp_path))
+    files = ("--cert-file", "a.crt", "--key-file", "a.key", "--client-ca-file", "ca.pem")
+    asked = parser().parse_args([*root, *files, "--client", "CN=gateway", "--client", "spiffe://example.org/gateway"])
+    names = ["CN=gateway", "spiffe://example.org/gateway"]
+    paths = Path("a.crt"), Path("a.key")
+    assert tls_of(asked) == ServerTls(*paths, client_ca_file=Path("ca.pem"), clients=names)
+    assert tls_of(parser().parse_args(root)) is None
+    with pytest.raises(ValueError, match="there is no --cert-file"):
+        tls_of(parser().parse_args([*root, "--client", "CN=gateway"]))

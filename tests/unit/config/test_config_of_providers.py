@@ -21,6 +21,14 @@ REFUSED = {
         "{name: a, address: '127.0.0.1:1', tls: {key_file: a.key}}",
         "providers[0].tls.key_file is given without providers[0].tls.cert_file",
     ),
+    "two names": (
+        "{name: a, address: '127.0.0.1:1', tls: {server_name: a, spiffe_id: spiffe://example.org/a}}",
+        "providers[0].tls.spiffe_id and providers[0].tls.server_name are both given; one says who it is",
+    ),
+    "a SPIFFE ID of nobody in particular": (
+        "{name: a, address: '127.0.0.1:1', tls: {spiffe_id: spiffe://example.org}}",
+        "providers[0].tls.spiffe_id must have a path: a trust domain is nobody in particular",
+    ),
     "no address": ("{name: a, address: tools}", "providers[0].address must be unix:PATH or HOST:PORT, not tools"),
 }
 
