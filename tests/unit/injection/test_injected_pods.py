@@ -94,6 +94,7 @@ def test_a_pod_that_others_changed_after_us_is_left_alone() -> None:
         (lambda pod: pod["spec"]["containers"][0]["env"].pop(0), "container agent lacks mounts or variables"),
         (lambda pod: pod["spec"]["initContainers"][1].update(args=["--version"]), "interlock is not the gateway's"),
         (lambda pod: pod["spec"]["initContainers"][1].pop("restartPolicy"), "interlock is not the gateway's"),
+        (lambda pod: pod["spec"]["initContainers"][1].pop("envFrom"), "interlock is not the gateway's"),
         (
             lambda pod: pod["spec"]["initContainers"][1]["securityContext"].update(runAsUser=0),
             "interlock is not the gateway's",
