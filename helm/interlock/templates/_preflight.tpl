@@ -275,7 +275,7 @@ networkPolicy.agentPods is for shape: service; an agent shares its sidecar's net
 {{- if and .Values.metrics.monitor.enabled (not .Values.metrics.enabled) }}
 metrics.monitor.enabled is on, and metrics.enabled is off: there is nothing to scrape
 {{ end }}
-{{- if and $network.enabled .Values.metrics.monitor.enabled (include "interlock.ownsPods" .) (not $network.metricsFrom) }}
+{{- if and $network.enabled .Values.metrics.monitor.enabled (or (include "interlock.ownsPods" .) (include "interlock.isInjected" .)) (not $network.metricsFrom) }}
 networkPolicy.metricsFrom is empty, and metrics.monitor.enabled is on: Prometheus could not reach the metrics
 {{ end }}
 {{- end }}
