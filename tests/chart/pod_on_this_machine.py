@@ -79,9 +79,20 @@ class LocalPod:
         else:
             assert container["command"] == ["interlock"]
         command = [*program, *(self.here(one) for one in container["args"])]
-        env = {"PATH": os.environ["PATH"], **self.environment(name)}
         with (self.directory / f"{name}.log").open("wb") as log:
-            self.processes[name] = subprocess.Popen(command, env=env, stdout=log, stderr=log)
+            self.processes[name] = subprocess.Popen(command, env=self._whole_environment(name), stdout=log, stderr=log)
+
+    def executed(self, name: str, *arguments: str) -> str:
+        """What `interlock` prints, run as `kubectl exec` does in a container."""
+        command = [*INTERLOCK, *arguments]
+        ended = subprocess.run(
+            command, env=self._whole_environment(name), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return ended.stdout
+
+    def _whole_environment(self, name: str) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], **self.environment(name)}
 
     def log(self, name: str) -> str:
         """What a container said."""

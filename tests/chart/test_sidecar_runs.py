@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import stat
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -36,6 +37,12 @@ async def test_an_agent_calls_tools_through_the_sidecar_that_was_rendered_and_th
             assert "Water the plants." in (await session.call("read", {"path": "plan.md"})).text
             assert (await session.call("write", {"path": "plan.md", "content": "x"})).status is CallStatus.PREVIEW
             assert (await session.call("bash", {"command": "rm -rf /"})).status is CallStatus.DENIED
+
+            assert (
+                json.loads(await asyncio.to_thread(pod.executed, "interlock", "status", "-o", "json"))["serving"]
+                is True
+            )
+            assert stat.S_IMODE((socket_directory / "state" / "state").stat().st_mode) == 0o700
 
             waiting = asyncio.create_task(session.call("bash", {"command": "touch begun; sleep 1; echo awake"}))
             began = socket_directory / "workspace" / "begun"

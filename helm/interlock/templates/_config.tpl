@@ -27,7 +27,7 @@ server:
   drain_delay_s: {{ .Values.drain.delaySeconds }}
   drain_s: {{ .Values.drain.seconds }}
 state:
-  dir: /var/lib/interlock
+  dir: /var/lib/interlock/state
   {{- if eq .Values.database.kind "postgresql" }}
   database: {{ .Values.database.url | quote }}
   {{- end }}
