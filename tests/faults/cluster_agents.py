@@ -142,7 +142,7 @@ class ClusterAgent:
         self.told.append(told)
         self.waiting += 1
         try:
-            await self.seen.persistently(f"wreck {key}", lambda: self._detached(session, told))
+            await self._answered(f"wreck {key}", lambda: self._detached(session, told))
             await self.seen.persistently(f"wait {key}", lambda: session.wait_call(told.call_id, timeout=WAITING_S))
             told.first = answer_of(await self._asked(session, told))
         finally:
@@ -189,16 +189,19 @@ class ClusterAgent:
                 return await session.resolve("apply", "go", call_id=told.call_id, timeout=WAITING_S)
             return await session.call(told.tool, {"key": told.key}, call_id=told.call_id, timeout=WAITING_S)
 
+        return await self._answered(f"{told.tool} {told.key}", ask)
+
+    async def _answered(self, what: str, ask: Callable[[], Awaitable[CallResult]]) -> CallResult:
         while True:
-            result = await self.seen.persistently(f"{told.tool} {told.key}", ask)
+            result = await self.seen.persistently(what, ask)
             if not self._is_denied_by_gateway(result):
                 return result
             await a_moment()
 
     def _is_denied_by_gateway(self, result: CallResult) -> bool:
-        rules = [reason.rule for reason in result.decision.reasons if reason.rule.startswith("gateway_error.")]
-        self.seen.gateway_denials.update(rules)
-        return bool(rules)
+        codes = [reason.code for reason in result.decision.reasons if reason.code.startswith("gateway_error.")]
+        self.seen.gateway_denials.update(codes)
+        return bool(codes)
 
     # -- taking back --
 
