@@ -16,6 +16,7 @@ from certificates import Authority
 from gateway_bench import MovableClock
 from interlock_gateway.config import Front, IdentityConfig, TokenConfig
 from interlock_gateway.identity.authenticate import new_token
+from interlock_gateway.transport.grpc import server as grpcio_server
 from interlock_gateway.transport.http2 import tls_door
 from interlock_gateway.transport.http2.listener import Http2Listener
 from tls_bench import AGENT, HOST, MTLS, OPERATOR, TlsBench, behind_tls, call, code_of
@@ -202,6 +203,21 @@ async def test_who_connects_and_does_not_shake_hands_keeps_nobody_out(
 
 
 @pytest.mark.req("AUTH-1", "REL-9")
+async def test_with_grpcio_a_handshake_has_its_time_and_connections_are_counted_too(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grpcio_server, "HANDSHAKE_MS", 300)
+    monkeypatch.setattr(grpcio_server, "CONNECTIONS", 3)
+    async with behind_tls(socket_directory, Front.GRPCIO) as at:
+        silent = [await asyncio.open_connection("127.0.0.1", at.port) for _ in range(6)]
+        for reader, writer in silent:
+            assert await _rest(reader) == b""
+            writer.close()
+        async with at.channel(at.pki.agent()) as agent:
+            await eventually_so(partial(answered, agent))
+
+
+@pytest.mark.req("AUTH-1", "REL-9")
 async def test_a_handshake_has_its_time_and_failed_ones_leave_nothing(
     socket_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +272,22 @@ async def _rest(reader: asyncio.StreamReader) -> bytes:
         return await reader.read()
     except (ssl.SSLError, ConnectionError):
         return b""
+
+
+@pytest.mark.req("AUTH-1")
+async def test_an_operator_is_told_until_when_the_certificate_holds(at: TlsBench) -> None:
+    parts = {part.name: part for part in at.made.gateway.state().components}
+    assert parts["tls"].healthy
+    assert parts["tls"].message.startswith("until ")
+    (at.pki.directory / "tls.key").write_text("none")
+    tls = at.made.gateway.rooms.entrance.tls
+    assert tls is not None
+    await eventually(lambda: tls.counts["refused"] == 1)
+    parts = {part.name: part for part in at.made.gateway.state().components}
+    assert not parts["tls"].healthy
+    assert "the new one cannot be used" in parts["tls"].message
+    # Nobody is turned away for it: the old one holds.
+    assert at.made.gateway.fit_to_serve()
 
 
 @pytest.mark.req("AUTH-1")

@@ -136,6 +136,20 @@ async def test_a_gateway_ends_while_somebody_waits_to_be_known(socket_directory:
         assert await waiting in {UNAVAILABLE, grpc.StatusCode.CANCELLED}
 
 
+@pytest.mark.req("AUTH-1")
+@pytest.mark.parametrize("front", Front)
+async def test_a_token_may_be_as_large_as_is_configured_and_no_larger(socket_directory: Path, front: Front) -> None:
+    async with scene(socket_directory, front, max_token_bytes=10_000) as here, here.channel() as channel:
+        await here.fetched()
+        large = here.token(groups=["agents", *(f"group-{number}" for number in range(550))])
+        assert 8192 < len(large) < 10_000
+        for _ in range(20):
+            assert await call(channel, token=large) == "hello"
+        larger = here.token(groups=["agents", *(f"a-group-{number}" for number in range(600))])
+        assert len(larger) > 10_000
+        assert await code_of(channel, token=larger) is UNAUTHENTICATED
+
+
 @pytest.mark.req("AUTH-2")
 async def test_a_session_is_its_subjects_whatever_token_they_bring(socket_directory: Path) -> None:
     async with scene(socket_directory) as here, here.channel() as channel:

@@ -99,8 +99,8 @@ class JwtBearers:
         if self._waiting >= MOST_WAITING:
             detail = f"{issuer.config.name}: {MOST_WAITING} calls wait for its keys already"
             raise RefusedError(Refusal.KEYS_UNAVAILABLE, _AGAIN, detail)
-        self._waiting += 1
         task = asyncio.get_running_loop().create_task(self._after_fetch(parts, issuer, digest))
+        self._waiting += 1
         task.add_done_callback(self._waits_no_more)
         return task
 

@@ -14,6 +14,7 @@ import grpc.aio
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.trace import TraceContext, read_trace
 from interlock_gateway.errors import ConfigError, RequestError
+from interlock_gateway.http2.link import HEAD_BYTES
 from interlock_gateway.http2.status import StatusError
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
 from interlock_gateway.transport.grpc.credentials import changing_credentials
@@ -74,6 +75,9 @@ class GrpcioListener:
                 ("grpc.so_reuseport", 0),
                 ("grpc.keepalive_time_ms", 60_000),
                 ("grpc.http2.min_ping_interval_without_data_ms", 20_000),
+                # A token and the rest; the other front takes as much.
+                ("grpc.max_metadata_size", HEAD_BYTES),
+                ("grpc.absolute_max_metadata_size", HEAD_BYTES),
                 ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
                 ("grpc.max_allowed_incoming_connections", CONNECTIONS),
                 *((("grpc.max_connection_age_ms", AGE_MS),) if tls is not None else ()),
