@@ -204,8 +204,8 @@ ROWS = (
             ),
             Panel(
                 "Previewed changes that wait",
-                "Pending actions.",
-                (Query(f"sum({_of('interlock_pending_actions')})", "pending"),),
+                "Pending actions. Replicas count those of the database that they share.",
+                (Query(f"max by (instance) ({_of('interlock_pending_actions')})", "{{instance}}"),),
             ),
             Panel(
                 "Secrets masked",
@@ -258,8 +258,8 @@ ROWS = (
         (
             Panel(
                 "Open checkpoints",
-                "Calls that people are asked about.",
-                (Query(f"max({_of('interlock_open_checkpoints')})", "open"),),
+                "Calls that people are asked about. Replicas count those of the database that they share.",
+                (Query(f"max by (instance) ({_of('interlock_open_checkpoints')})", "{{instance}}"),),
             ),
             Panel(
                 "Time left",

@@ -35,6 +35,7 @@ BOUNDS = {
     "component": Bound(3, "`policy`, `state`, `audit`"),
     "differs": Bound(2, "`yes`, `no`"),
     "effect": Bound(len(Effect), "`read_only`, `mutating`, `destructive`, `undeclared`; a tool has one"),
+    "engine": Bound(1, "`embedded` or `opa`"),
     "hook": Bound(0, "the configured hooks"),
     "interceptor": Bound(0, "the configured interceptors"),
     "issuer": Bound(0, "the configured issuers"),
@@ -45,8 +46,10 @@ BOUNDS = {
     "pin": Bound(len(PinState), "`pinned`, `changed`, `unconfirmed`"),
     "principal_kind": Bound(MAX_PRINCIPAL_KINDS + 1, "how callers are authenticated; never who they are"),
     "process": Bound(3, "`gateway`, `policy`, `candidate`"),
+    "profile": Bound(1, "the active profile"),
     "provider": Bound(MAX_PROVIDERS, "configured and registered providers; those that are down come first"),
     "reason": Bound(len(RequestFault), "the reasons of errors, a closed set"),
+    "revision": Bound(1, "the active policy's revision"),
     "rule": Bound(
         MAX_RULES + 1, "the first 500 rules that decided; `other` for later ones, `gateway` for the gateway itself"
     ),
@@ -56,6 +59,7 @@ BOUNDS = {
     "status": Bound(len(CallStatus), "statuses of calls"),
     "tool": _TOOLS,
     "verdict": Bound(len(Verdict), "verdicts"),
+    "version": Bound(1, "the gateway's version"),
     "webhook": Bound(0, "the configured webhooks"),
     "why": Bound(20, "`busy`, `paused`, `rate`, `too_large`, and codes of the gateway's errors"),
 }

@@ -22,6 +22,8 @@ MAKERS = {
 }
 # Where in a call the text may stand, when it is a variable: the same function gives it its words.
 _PLACES = {"watch": 3, "watch_total": 3}
+# What an info says beside itself; it is one series, which changes.
+_SAID = {"interlock_build": ("version",), "interlock_policy": ("engine", "profile", "revision")}
 _SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count"), "info": ("_info",)}
 
 
@@ -71,7 +73,8 @@ def _metric(call: ast.Call, kind: str, words: dict[str, object], file: str) -> M
     text = _value(call.args[1], words)
     if not isinstance(text, str) or not text.endswith("."):
         raise ValueError(f"{file}: {name} has no sentence that says what it is")
-    return Metric(name, kind, tuple(_labels(call, words)), text, file)
+    labels = _SAID[name] if kind == "info" else tuple(_labels(call, words))
+    return Metric(name, kind, labels, text, file)
 
 
 def _labels(call: ast.Call, words: dict[str, object]) -> Iterator[str]:

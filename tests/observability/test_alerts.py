@@ -1,12 +1,29 @@
 """Alerts: they fire and keep quiet as they should, ask for what there is, and say what to do (OBS-3, CON-4)."""
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from alert_rules import CASES, ROOT, RULES, RUNBOOKS, SEVERITIES, Alert, alerts, cases, expressions, names_in, recorded
+import yaml
+from alert_rules import (
+    CASES,
+    ROOT,
+    RULES,
+    RUNBOOKS,
+    SEVERITIES,
+    Alert,
+    alerts,
+    cases,
+    expressions,
+    groups,
+    names_in,
+    recorded,
+)
+from dashboard_json import DASHBOARD
 from metrics_in_code import metrics_in_code
 
 PARTS = ("What it means", "What users see", "Look", "Do", "Do not")
@@ -21,9 +38,24 @@ def promtool(program: Callable[[str], Path], *arguments: str) -> str:
     return ran.stdout
 
 
+def is_ours(manifest: dict[str, Any]) -> bool:
+    """Whether a manifest holds rules or the dashboard."""
+    return manifest["kind"] == "PrometheusRule" or "interlock.json" in (manifest.get("data") or {})
+
+
 @pytest.mark.req("CON-4", "OBS-3")
 def test_promtool_accepts_the_rules(program: Callable[[str], Path]) -> None:
     assert "SUCCESS" in promtool(program, "check", "rules", str(RULES))
+
+
+@pytest.mark.req("OBS-3", "K8S-2")
+def test_the_chart_hands_the_very_rules_and_the_very_dashboard_on(program: Callable[[str], Path]) -> None:
+    chart = [str(program("helm")), "template", "here", "helm/interlock", "--kube-version", "1.34.0"]
+    chosen = ["--values", "helm/interlock/ci/service-postgresql.yaml", "--set", "metrics.dashboard.enabled=true"]
+    ran = subprocess.run([*chart, *chosen], cwd=ROOT, capture_output=True, text=True, check=True)
+    made = {one["kind"]: one for one in yaml.safe_load_all(ran.stdout) if one and is_ours(one)}
+    assert made["PrometheusRule"]["spec"]["groups"] == groups()
+    assert json.loads(made["ConfigMap"]["data"]["interlock.json"]) == json.loads(DASHBOARD.read_text(encoding="utf-8"))
 
 
 @pytest.mark.req("CON-4", "OBS-3")

@@ -150,5 +150,4 @@ async def test_what_is_scraped_is_what_the_code_says_and_nothing_else(run: Obser
     added = {"__name__", "job", "instance", "namespace", "le"}
     for labels in run.prometheus.series():
         metric = known[labels["__name__"]]
-        if metric.kind != "info":
-            assert set(labels) - added == set(metric.labels), metric.name
+        assert set(labels) - added == set(metric.labels), metric.name
