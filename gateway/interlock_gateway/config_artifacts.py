@@ -16,6 +16,9 @@ class RetentionConfig(Section):
     """The age at which an artifact goes, once its session is closed; `null`: none is too old."""
     max_total_bytes: StoreBytes | None = 10 * 1024**3
     """The most bytes in the store. From 90 % on the oldest go; what would exceed it is not kept. `null`: no limit."""
+    idle_session_s: Annotated[float, Field(gt=0, le=10 * 366 * 86_400)] | None = None
+    """An open session in which nothing was stored for so long counts as closed here, for agents that never close
+    theirs; `null`: it never does. What it stores next is kept, and what is left of the rest too."""
     every_s: Seconds = 300.0
     """How often the store is swept, by one of the gateways that share it."""
 

@@ -125,6 +125,10 @@ class ArtifactIndex(Protocol):
         """Let go of artifacts of closed sessions that were missed; looks at some sessions, and says where to go on."""
         ...
 
+    async def release_idle(self, before: float) -> int:
+        """Let go of the artifacts of some sessions in which nothing was stored since then; how many sessions."""
+        ...
+
     async def take_turn(self, errand: str, claimant: str, *, now: float, until: float, every_s: float) -> bool:
         """Whether `claimant` is to do the errand now: one of many, and not before `every_s` have passed."""
         ...

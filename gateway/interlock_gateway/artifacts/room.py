@@ -25,6 +25,6 @@ def open_artifacts(config: ArtifactsConfig, url: str, index: ArtifactIndex, cloc
     backend = open_backend(url, config.timeout_s)
     retention = config.retention
     admission = Admission(index, clock, Limits(config.max_session_bytes, retention.max_total_bytes))
-    kept = Retention(retention.max_age_s, retention.max_total_bytes, retention.every_s)
+    kept = Retention(retention.max_age_s, retention.max_total_bytes, retention.every_s, retention.idle_session_s)
     keeper = StoreKeeper(index, admission, Sweeper(index, backend, clock, kept), retention.every_s)
     return ArtifactRoom(ArtifactStore(backend, clock, admission, config.timeout_s), keeper)

@@ -33,11 +33,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How old artifacts of closed sessions may become, how many bytes all may have; `None` is no limit."""
+    """How old artifacts of closed sessions may become, how many bytes all may have; `None` is no limit.
+
+    An open session in which nothing was stored for `idle_session_s` counts as closed; with `None` none does.
+    """
 
     max_age_s: float | None
     max_total_bytes: int | None
     every_s: float
+    idle_session_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -93,6 +97,9 @@ class Sweeper:
         now = self._clock.now()
         async for left in self._left():
             await self._remove(left, swept)
+        if self._retention.idle_session_s is not None:
+            while await self._index.release_idle(now - self._retention.idle_session_s):
+                pass
         if self._retention.max_age_s is not None:
             before = now - max(self._retention.max_age_s, SETTLED_S)
             await self._remove_oldest(RemovalReason.AGE, before, 0, swept)

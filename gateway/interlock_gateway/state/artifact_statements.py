@@ -7,6 +7,7 @@ from sqlalchemy import Select, bindparam, delete, exists, func, literal_column, 
 from interlock_gateway.core.checkpoint import CheckpointState
 from interlock_gateway.core.pending import PendingState
 from interlock_gateway.state.schema import (
+    HOLDS_ARTIFACTS,
     IS_BEING_REMOVED,
     IS_REMOVED,
     MAY_GO,
@@ -81,23 +82,40 @@ RELEASE = Statement(
     .where(artifacts.c.session_id == bindparam("session"), artifacts.c.released == 0)
     .values(released=1)
 )
-# Changes nothing, but meets whoever enters an artifact of the session at the same time: of the two one comes first.
-MEET = Statement(
-    update(artifact_sessions)
-    .where(artifact_sessions.c.session_id == bindparam("session"))
-    .values(count=artifact_sessions.c.count)
+HOLD = Statement(
+    update(artifacts)
+    .where(artifacts.c.session_id == bindparam("session"), artifacts.c.released == 1)
+    .values(released=0)
+)
+_OF_SESSION = artifact_sessions.c.session_id == bindparam("session")
+IS_RELEASED = Statement(select(artifact_sessions.c.released).where(_OF_SESSION))
+# Meets whoever enters an artifact of the session at the same time: of the two one comes first.
+SET_RELEASED = Statement(update(artifact_sessions).where(_OF_SESSION).values(released=bindparam("now_released")))
+STORED = Statement(update(artifact_sessions).where(_OF_SESSION).values(stored_at=bindparam("now")))
+IDLE = Statement(
+    select(artifact_sessions.c.session_id)
+    .where(HOLDS_ARTIFACTS, artifact_sessions.c.stored_at <= bindparam("before"))
+    .order_by(artifact_sessions.c.stored_at)
+    .limit(bindparam("limit"))
 )
 
 _ROOM = artifact_sessions.c.size + bindparam("more") <= bindparam("most")
 CHARGE = Statement(
     lambda insert: (
         insert(artifact_sessions)
-        .values(session_id=bindparam("session"), count=bindparam("ones"), size=bindparam("more"))
+        .values(
+            session_id=bindparam("session"),
+            count=bindparam("ones"),
+            size=bindparam("more"),
+            stored_at=bindparam("now"),
+            released=bindparam("released"),
+        )
         .on_conflict_do_update(
             index_elements=["session_id"],
             set_={
                 "count": artifact_sessions.c.count + bindparam("ones"),
                 "size": artifact_sessions.c.size + bindparam("more"),
+                "stored_at": bindparam("now"),
             },
             where=_ROOM,
         )

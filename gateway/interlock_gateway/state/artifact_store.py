@@ -95,8 +95,19 @@ class StoredArtifacts:
             found = link.rows(sql.CLOSED_AMONG, after=after, limit=_SESSIONS_AT_ONCE)
             for session_id, closed_at in found:
                 if closed_at is not None:
-                    link.change(sql.RELEASE, session=session_id)
+                    release_session(link, session_id)
             return str(found[-1][0]) if len(found) == _SESSIONS_AT_ONCE else None
+
+        return await self._writer.submit(work)
+
+    async def release_idle(self, before: float) -> int:
+        """Let go of the artifacts of some sessions in which nothing was stored since then; how many sessions."""
+
+        def work(link: Link) -> int:
+            idle = [row[0] for row in link.rows(sql.IDLE, before=before, limit=AT_ONCE)]
+            for session_id in idle:
+                release_session(link, session_id)
+            return len(idle)
 
         return await self._writer.submit(work)
 
@@ -123,41 +134,51 @@ class StoredArtifacts:
 
 
 def release_session(link: Link, session_id: str) -> None:
-    """The session is closed: its artifacts may go. Belongs into the transaction that closes it."""
-    link.change(sql.MEET, session=session_id)
+    """The session is closed, or as good as that: its artifacts may go. Belongs into the transaction that closes it."""
+    link.change(sql.SET_RELEASED, session=session_id, now_released=1)
     link.change(sql.RELEASE, session=session_id)
 
 
 def _reserve(link: Link, key: ArtifactKey, size: int, now: float, most: int) -> Reservation | None:
     name = key.content_name
     row = link.row(sql.FIND, of_name=name)
+    released = _held(link, key.session_id)
     if row is None:
-        if not _charge(link, key.session_id, 1, size, most):
+        if not _charge(link, key.session_id, 1, size, most=most, now=now, released=released):
             return None
-        released = _is_closed(link, key.session_id)
         link.change(sql.ENTER, name=name, session=key.session_id, size=size, now=now, released=released)
         return Reservation(is_new=True, stored_at=now)
     state, counted, _, claimed_until, _ = row
     if state == sql.KEPT:
         link.change(sql.RENEW, of_name=name, now=now)
+        link.change(sql.STORED, session=key.session_id, now=now)
         return Reservation(is_new=False, stored_at=now)
     if state == sql.REMOVING and claimed_until > now:
         raise ArtifactStoreError("the same content is being removed at this moment")
     is_counted = state == sql.REMOVING
-    if not _charge(link, key.session_id, 0 if is_counted else 1, size - counted if is_counted else size, most):
+    ones, more = (0, size - counted) if is_counted else (1, size)
+    if not _charge(link, key.session_id, ones, more, most=most, now=now, released=released):
         return None
-    link.change(sql.REENTER, of_name=name, size=size, now=now, released=_is_closed(link, key.session_id))
+    link.change(sql.REENTER, of_name=name, size=size, now=now, released=released)
     return Reservation(is_new=True, stored_at=now)
 
 
-def _charge(link: Link, session_id: str, ones: int, more: int, most: int) -> bool:
+def _charge(link: Link, session_id: str, ones: int, more: int, *, most: int, now: float, released: int) -> bool:
     if more > most:
         return False
-    return link.change(sql.CHARGE, session=session_id, ones=ones, more=more, most=most) == 1
+    values = {"ones": ones, "more": more, "most": most, "now": now, "released": released}
+    return link.change(sql.CHARGE, session=session_id, **values) == 1
 
 
-def _is_closed(link: Link, session_id: str) -> int:
-    return int(link.row(sql.IS_CLOSED, session=session_id) is not None)
+def _held(link: Link, session_id: str) -> int:
+    """Whether what the session stores may go at once, 1 or 0; one that is open holds all that it still has."""
+    if link.row(sql.IS_CLOSED, session=session_id) is not None:
+        return 1
+    known = link.row(sql.IS_RELEASED, session=session_id)
+    if known is not None and known[0]:
+        link.change(sql.SET_RELEASED, session=session_id, now_released=0)
+        link.change(sql.HOLD, session=session_id)
+    return 0
 
 
 def _withdraw(link: Link, key: ArtifactKey, reservation: Reservation, now: float) -> None:
@@ -226,7 +247,7 @@ def _removed(link: Link, who: str, names: tuple[str, ...], now: float) -> tuple[
 def _adopt(link: Link, entry: Entry) -> int:
     if link.row(sql.IS_KNOWN, session=entry.session_id) is None or link.row(sql.FIND, of_name=entry.name) is not None:
         return 0
-    _charge(link, entry.session_id, 1, entry.size, 1 << 62)
-    released = _is_closed(link, entry.session_id)
+    released = _held(link, entry.session_id)
+    _charge(link, entry.session_id, 1, entry.size, most=1 << 62, now=entry.stored_at, released=released)
     values = {"name": entry.name, "session": entry.session_id, "size": entry.size, "now": entry.stored_at}
     return link.change(sql.ENTER, **values, released=released)

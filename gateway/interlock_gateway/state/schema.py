@@ -284,7 +284,13 @@ artifact_sessions = Table(
     Column("session_id", Text, primary_key=True),
     Column("count", Integer, nullable=False),
     Column("size", BigInteger, nullable=False),
+    # When the last one was stored, and whether they may go.
+    Column("stored_at", Double, nullable=False),
+    Column("released", Integer, nullable=False),
 )
+
+HOLDS_ARTIFACTS = artifact_sessions.c.released == literal_column("0")
+Index("ix_artifact_sessions_idle", artifact_sessions.c.stored_at, sqlite_where=HOLDS_ARTIFACTS)
 
 # Work on the artifact store that one of several replicas does, and when it was done.
 artifact_errands = Table(

@@ -41,6 +41,7 @@ class Keeping:
     total_bytes: int | None = None
     max_age_s: float | None = 7 * DAY
     every_s: float = 300.0
+    idle_session_s: float | None = None
     clock: OwnClock = field(default_factory=OwnClock)
     url: str = ""
 
@@ -48,7 +49,7 @@ class Keeping:
         self.backend: ObjectBackend = open_backend(self.url or f"file://{self.root}")
         self.admission = Admission(self.state.artifacts, self.clock, Limits(self.session_bytes, self.total_bytes))
         self.store = ArtifactStore(self.backend, self.clock, self.admission)
-        retention = Retention(self.max_age_s, self.total_bytes, self.every_s)
+        retention = Retention(self.max_age_s, self.total_bytes, self.every_s, self.idle_session_s)
         self.sweeper = Sweeper(self.state.artifacts, self.backend, self.clock, retention)
         self.keeper = StoreKeeper(self.state.artifacts, self.admission, self.sweeper, self.every_s)
 

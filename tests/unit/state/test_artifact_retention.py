@@ -242,3 +242,33 @@ async def test_a_store_that_failed_in_the_middle_leaves_nothing_and_counts_nothi
     assert keeping.files() == []
     assert await keeping.usage() == (0, 0)
     assert (await keeping.put("a", "half")).total_bytes == 4
+
+
+@pytest.mark.req("ART-4")
+async def test_an_open_session_that_is_not_used_may_count_as_closed(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, clock=keeping.clock, idle_session_s=30 * DAY)
+    await keeping.opened("idle", "used")
+    old = await keeping.put("idle", "old")
+    await keeping.put("used", "same")
+    keeping.clock.time += 20 * DAY
+    await keeping.put("used", "same")
+    keeping.clock.time += 11 * DAY
+
+    assert (await keeping.swept()).counts[RemovalReason.AGE] == 1
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.stat(old.uri)
+    assert await keeping.usage() == (1, 4)
+
+
+@pytest.mark.req("ART-4")
+async def test_a_session_that_counted_as_closed_and_is_used_again_holds_what_it_has(keeping: Keeping) -> None:
+    keeping = Keeping(keeping.state, keeping.root, clock=keeping.clock, idle_session_s=DAY, max_age_s=7 * DAY)
+    await keeping.opened("a")
+    kept = await keeping.put("a", "kept")
+    keeping.clock.time += 2 * DAY
+    assert sum((await keeping.swept()).counts.values()) == 0
+    await keeping.put("a", "and used again")
+    keeping.clock.time += 6 * DAY
+    await keeping.put("a", "and again")
+    assert sum((await keeping.swept()).counts.values()) == 0
+    assert await keeping.store.read_bytes(kept.uri) == b"kept"

@@ -38,8 +38,11 @@ def upgrade() -> None:
         sa.Column("session_id", sa.Text, nullable=False),
         sa.Column("count", sa.Integer, nullable=False),
         sa.Column("size", sa.BigInteger, nullable=False),
+        sa.Column("stored_at", sa.Double, nullable=False),
+        sa.Column("released", sa.Integer, nullable=False),
         sa.PrimaryKeyConstraint("session_id", name="pk_artifact_sessions"),
     )
+    _partial_index("ix_artifact_sessions_idle", ["stored_at"], "released = 0", table="artifact_sessions")
     op.create_table(
         "artifact_errands",
         sa.Column("errand", sa.Text, nullable=False),
@@ -51,6 +54,6 @@ def upgrade() -> None:
     )
 
 
-def _partial_index(name: str, columns: list[str], where: str) -> None:
+def _partial_index(name: str, columns: list[str], where: str, *, table: str = "artifacts") -> None:
     condition = sa.text(where)
-    op.create_index(name, "artifacts", columns, sqlite_where=condition, postgresql_where=condition)
+    op.create_index(name, table, columns, sqlite_where=condition, postgresql_where=condition)
