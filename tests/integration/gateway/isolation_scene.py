@@ -85,6 +85,7 @@ class Scene:
 
     at: Bench
     callers: Mapping[str, Caller]
+    clients: Mapping[str, Gateway]
     holdings: Mapping[str, Holdings]
 
 
@@ -170,7 +171,7 @@ async def scene(directory: Path, door: Door) -> AsyncIterator[Scene]:
         await asyncio.wait_for(anext(watch), PATIENCE_S)
         stack.push_async_callback(watch.aclose)
         holdings = {name: await _hold(clients[name], word) for name, word in ((ALICE, CANARY), (MALLORY, "plain"))}
-        yield Scene(at, callers, holdings)
+        yield Scene(at, callers, clients, holdings)
 
 
 async def _hold(client: Gateway, word: str) -> Holdings:

@@ -12,7 +12,7 @@ from interlock_gateway.identity.access import ACCESS
 from interlock_gateway.pipeline import settle_operation
 from interlock_gateway.pipeline.ports import StateStore
 from interlock_gateway.sessions import book
-from isolation_play import by_tools, crossed, foreign, kept, mixed, owners, people, roles, unheard_of
+from isolation_play import by_tools, crossed, foreign, kept, mixed, owners, people, roles, unheard_of, watching
 from isolation_scene import Door, by_certificates, by_tokens, scene
 
 
@@ -54,7 +54,7 @@ async def test_nothing_is_possible_that_the_table_does_not_allow(
             async for said in play(set_up)
         ]
         after = await kept(set_up)
-        wrong += [said async for said in owners(set_up)]
+        wrong += [said for play in (watching, owners) async for said in play(set_up)]
     assert not wrong, "\n".join(wrong)
     assert after == before
 
