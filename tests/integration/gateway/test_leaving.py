@@ -1,5 +1,6 @@
 """How a gateway says that it is about to end, and what is served where only health is told (REL-9)."""
 
+import asyncio
 import signal
 from pathlib import Path
 
@@ -8,10 +9,15 @@ import grpc.aio
 import pytest
 from gateway_bench import bench
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from interlock.v1 import gateway_service_pb2, gateway_service_pb2_grpc
+from interlock.provider import ToolResult, tool
+from interlock.v1 import call_pb2, gateway_service_pb2, gateway_service_pb2_grpc
 from interlock_gateway.config import Front, ServerConfig
+from interlock_gateway.http2.status import Status
+from interlock_gateway.transport.grpc import server as grpc_server
+from interlock_gateway.transport.http2 import listener as http2_listener
+from raw_wire import message, wired
 from served_gateway import holding, served
+from waiting import a_moment, eventually
 
 Says = health_pb2.HealthCheckResponse
 
@@ -38,10 +44,9 @@ async def test_the_address_for_health_tells_health_and_serves_nothing_else(
                 gateway_service_pb2.CallToolRequest(), timeout=10
             )
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
-        asking = reflection_pb2_grpc.ServerReflectionStub(channel).ServerReflectionInfo(
-            iter([reflection_pb2.ServerReflectionRequest(list_services="")])
-        )
-        assert await asking.code() is grpc.StatusCode.UNIMPLEMENTED
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await channel.unary_unary("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")(b"", timeout=10)
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
         at.gateway.leave()
         assert await told(health) == Says.NOT_SERVING
         assert await told(health, "live") == Says.SERVING
@@ -68,3 +73,36 @@ async def test_calls_are_served_after_a_sigterm_until_balancers_have_noticed(soc
             assert await told(health, "live") == Says.SERVING
         assert await gateway.ended_by(signal.SIGTERM) == 0
     assert held.ran == ["late"]
+
+
+@pytest.mark.req("REL-9")
+async def test_who_is_slow_to_take_a_large_answer_gets_all_of_it(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2_listener, "LAST_WORDS_S", 0.0)
+    monkeypatch.setattr(grpc_server, "LAST_WORDS_S", 0.0)
+    much = "x" * 3_000_000
+
+    @tool(read_only=True)
+    def look() -> ToolResult:
+        """Give more than a client takes that does not read."""
+        return ToolResult(content="much", details={"much": much})
+
+    server = ServerConfig(listen=("unix:{state}/agent.sock",), drain_s=30.0)
+    asked = gateway_service_pb2.CallToolRequest(call=call_pb2.ToolCall(session_id="s", tool="look", input=b"{}"))
+    async with (
+        bench(socket_directory, tools=lambda _: [look], server=server) as at,
+        wired(at.gateway.endpoints.agents[0]) as wire,
+    ):
+        stream_id = wire.begin()
+        wire.http2.send_data(stream_id, message(asked.SerializeToString()), end_stream=True)
+        wire.flush()
+        await eventually(lambda: at.gateway.requests.ended["GatewayService/CallTool", "OK"] == 1)
+        draining = asyncio.create_task(at.gateway.drain())
+        for _ in range(5):
+            await a_moment()
+        assert not draining.done()
+        answer = await wire.answered(stream_id)
+        assert answer.status == Status.OK
+        assert len(answer.data) > len(much)
+        await draining

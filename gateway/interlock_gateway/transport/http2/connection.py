@@ -20,6 +20,7 @@ from ngh2 import (
     TrailersReceived,
 )
 
+from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError
 from interlock_gateway.http2.fields import (
     CONTENT_TYPE,
@@ -48,7 +49,7 @@ ALL_UNREAD_BYTES = 4 * UNREAD_BYTES
 UNREAD_SHARE_BYTES = 1024 * 1024
 """Answers that all connections of a listener may leave unread before those that left more than a little are refused."""
 CONNECTIONS = 1024
-"""Connections that a listener has at once; more are closed as they come."""
+"""Connections that a listener has at once. One more takes the place of the oldest on which nobody known has called."""
 DIALOGUES = 32
 """Dialogues that a listener has under way at once: anybody may begin one, and each may hold a megabyte or two."""
 ANYBODYS_CALLS = 64
@@ -74,10 +75,21 @@ class Intake:
     unread: int = 0
     dialogues: int = 0
     connections: "set[ServerConnection]" = field(default_factory=set)
+    strangers: "dict[ServerConnection, None]" = field(default_factory=dict)
+    """Those of the connections on which nobody known has called yet: the oldest first."""
     handshakes: "dict[asyncio.Task[None], socket.socket]" = field(default_factory=dict)
     """Of TLS, under way: the oldest first."""
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last connection goes."""
+
+    def make_room(self) -> bool:
+        """Close the connection of the oldest stranger, one too many being there; whether there was any."""
+        _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
+        oldest = next(iter(self.strangers), None)
+        if oldest is not None:
+            del self.strangers[oldest]
+            oldest.abort()
+        return oldest is not None
 
 
 class ServerConnection(Link):
@@ -103,9 +115,15 @@ class ServerConnection(Link):
         """The calls under way."""
         return tuple(self._calls.values())
 
+    @property
+    def owes(self) -> bool:
+        """Whether answers that were given have not left yet."""
+        return self._unread > 0
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, unless there are too many connections."""
+        """Begin. When there are too many connections, one of nobody known has to go, which may be this one."""
         self._intake.connections.add(self)
+        self._intake.strangers[self] = None
         self._intake.empty.clear()
         super().connection_made(transport)
         try:
@@ -114,8 +132,7 @@ class ServerConnection(Link):
             _log.info("a connection was closed", extra={"problem": str(error)})
             self.abort()
         if len(self._intake.connections) > CONNECTIONS:
-            _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
-            self.abort()
+            self._intake.make_room()
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; of who is refused a lot, no more than a little in each turn of the loop."""
@@ -178,6 +195,7 @@ class ServerConnection(Link):
     def on_lost(self) -> None:
         """The client is gone, and waits for nothing any more."""
         self._intake.connections.discard(self)
+        self._intake.strangers.pop(self, None)
         self._intake.unread -= self._unread
         self._unread = 0
         if not self._intake.connections:
@@ -296,6 +314,8 @@ class ServerConnection(Link):
         trace = trace_of(request.headers) if TRACE_PARENT in fields else None
         most = self._intake.max_bytes
         principal = None if served.admit is None else served.admit(Metadata(request.headers), self.peer)
+        if isinstance(principal, Principal):
+            self._intake.strangers.pop(self, None)
         return Call(self, request.stream_id, served, principal, deadline_s=deadline_s, trace=trace, max_bytes=most)
 
     def _refuse(self, stream_id: int, error: RequestError | StatusError, http_status: bytes = b"200") -> None:

@@ -21,6 +21,8 @@ HELD_REQUESTS = 32
 """How many requests of the largest size may be arriving at once, in bytes: beyond that they are refused."""
 LAST_WORDS_S = 1.0
 """How long a call that was ended may take to tidy up, and its status to leave."""
+TAKING_S = 0.02
+"""How often it is looked at the end whether clients have taken their answers."""
 _ABSENT = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
 
@@ -34,6 +36,7 @@ class Http2Listener:
         self._sockets: list[socket.socket] = []
         self._paths: list[tuple[Path, int]] = []
         self._servers: list[asyncio.Server] = []
+        self._until = float("-inf")
         self._tls = tls
         self._doors: list[asyncio.Task[None]] = []
         if tls is not None:
@@ -65,9 +68,12 @@ class Http2Listener:
     async def stop(self, grace_s: float) -> None:
         """Take no new calls; give those in flight `grace_s` seconds."""
         self._close_doors()
+        now = asyncio.get_running_loop().time()
+        self._until = max(self._until, now + grace_s)
         for connection in tuple(self._intake.connections):
             connection.go_away()
         await self._left(grace_s)
+        await self._answers_taken()
         tasks = [call.task for connection in self._intake.connections for call in connection.calls if call.task]
         for connection in tuple(self._intake.connections):
             connection.end()
@@ -76,6 +82,12 @@ class Http2Listener:
         await self._left(LAST_WORDS_S)
         for connection in tuple(self._intake.connections):
             connection.abort()
+
+    async def _answers_taken(self) -> None:
+        """Return when clients have taken the answers that were given, which large ones take a while to do."""
+        loop = asyncio.get_running_loop()
+        while any(one.owes for one in self._intake.connections) and loop.time() < self._until:  # noqa: ASYNC110 - seldom
+            await asyncio.sleep(TAKING_S)
 
     async def send_away(self, grace_s: float) -> None:
         """Have those who came over TCP come again, by whatever is before this gateway, and serve on."""
