@@ -85,4 +85,5 @@ def _action(parts: Parts, run: CallRun, pushed: PushedPending) -> PendingAction:
         details=pushed.details,
         labels=run.request.labels,
         decision_id=run.decision_id,
+        traceparent=run.traceparent,
     )

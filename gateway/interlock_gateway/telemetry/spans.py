@@ -28,6 +28,7 @@ SHORTEST_TURN_S = 0.0005
 _RATIO_BITS = 64
 _log = logging.getLogger(__name__)
 _INSIDE = {Step.FACTS: Step.DECIDE}
+_APPLY = "interlock.v1.ToolProviderService/ApplyPending"
 _METHODS = {
     Step.PREVIEW: "interlock.v1.ToolProviderService/DryRun",
     Step.DISPATCH: "interlock.v1.ToolProviderService/Execute",
@@ -242,19 +243,19 @@ class TracedCall:
         """What is said of a step."""
         run = self._run
         attributes: dict[str, Attribute] = {"interlock.decision.id": run.decision_id}
-        method = _METHODS.get(step)
-        if method is None or run.tool is None:
+        if step not in _METHODS or run.tool is None:
             return attributes
         attributes["interlock.provider"] = run.tool.provider
-        address = self._tracer.address_of(run.tool.provider)
-        if address:
-            attributes |= rpc_attributes(method, address, status)
+        if method := self.method_of(step):
+            attributes |= rpc_attributes(method, self._tracer.address_of(run.tool.provider), status)
         return attributes
 
-    def reached_over_grpc(self, step: Step) -> bool:
-        """Whether a step is an RPC to a provider."""
+    def method_of(self, step: Step) -> str:
+        """The RPC that a step is; empty for one that goes to no provider over gRPC."""
         tool = self._run.tool
-        return step in _METHODS and tool is not None and bool(self._tracer.address_of(tool.provider))
+        if tool is None or not self._tracer.address_of(tool.provider):
+            return ""
+        return _APPLY if step is Step.DISPATCH and self._run.sender is not None else _METHODS.get(step, "")
 
 
 class _Unrecorded:
@@ -311,13 +312,13 @@ class _Step:
     def record(self) -> SpanRecord:
         """Its span, once it has ended."""
         call, ended = self._call, self._began if self._ended is None else self._ended
-        remote = call.reached_over_grpc(self.step)
+        method = call.method_of(self.step)
         attributes = call.attributes_of(self.step, self._status)
         if self._error:
             attributes["error.type"] = self._error
         return SpanRecord(
-            name=_METHODS[self.step] if remote else self.step.value,
-            kind="client" if remote else "internal",
+            name=method or self.step.value,
+            kind="client" if method else "internal",
             context=self.context,
             parent_id=self._parent_id,
             remote_parent=False,

@@ -138,6 +138,19 @@ async def test_an_apply_is_below_its_resolve_and_linked_to_the_preview(socket_di
 
 
 @pytest.mark.req("OBS-2")
+async def test_an_action_that_a_tool_pushed_is_applied_by_another_method(socket_directory: Path) -> None:
+    with collecting() as collector:
+        async with traced(socket_directory, collector) as at:
+            session = at.agent.session("s-1")
+            await session.call("propose", {"plan": "quiet"})
+            await session.resolve("apply", "it is right")
+            applied = await the_call(collector, "execute_tool propose", 2)
+            pushed = collector.named("execute_tool propose")[0]
+    assert "interlock.v1.ToolProviderService/ApplyPending" in children(collector, applied)
+    assert applied.links == (pushed.span_id,)
+
+
+@pytest.mark.req("OBS-2")
 async def test_an_undo_is_linked_to_what_it_takes_back(socket_directory: Path) -> None:
     with collecting() as collector:
         async with traced(socket_directory, collector) as at:
