@@ -50,7 +50,7 @@ check-style: setup
 .PHONY: check-types
 check-types: setup
 	@$(python) -m mypy
-	@MYPYPATH=$$(git ls-files 'tests/*.py' | xargs -n 1 dirname | sort -u | paste -sd: -):tools/image \
+	@MYPYPATH=$$(git ls-files 'tests/*.py' | xargs -n 1 dirname | sort -u | paste -sd: -):tools/chart:tools/image \
 	  $(python) -m mypy $$(git ls-files 'tests/*.py' 'proto/*.py' 'tools/*.py' | grep -v 'tests/.*/conftest.py')
 
 .PHONY: check-protos

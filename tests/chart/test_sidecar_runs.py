@@ -38,10 +38,8 @@ async def test_an_agent_calls_tools_through_the_sidecar_that_was_rendered_and_th
             assert (await session.call("write", {"path": "plan.md", "content": "x"})).status is CallStatus.PREVIEW
             assert (await session.call("bash", {"command": "rm -rf /"})).status is CallStatus.DENIED
 
-            assert (
-                json.loads(await asyncio.to_thread(pod.executed, "interlock", "status", "-o", "json"))["serving"]
-                is True
-            )
+            status = json.loads(await asyncio.to_thread(pod.executed, "interlock", "status", "-o", "json"))
+            assert status["serving"] is True
             assert stat.S_IMODE((socket_directory / "state" / "state").stat().st_mode) == 0o700
 
             waiting = asyncio.create_task(session.call("bash", {"command": "touch begun; sleep 1; echo awake"}))
