@@ -267,10 +267,20 @@ class _Journaled:
         result = await self._dispatcher.result_of(self._run, done)
         if done.outcome is not None:
             result = await keep_pushed(self._parts, self._run, done.outcome, result)
-        await self._finish(result, *_states_of(result, undo), undo)
+        try:
+            await self._finish(result, *_states_of(result, undo), undo)
+        except RequestError:
+            self._sign(result)
+            raise
         if not tainted:
             raise RequestError(RequestFault.STATE_UNAVAILABLE, "the call ran, but what it read could not be noted")
         return result
+
+    def _sign(self, result: CallResult) -> None:
+        """Have a receipt of what came of the call though its outcome is not in the journal, now or ever."""
+        self._run.total_s = self._parts.clock.monotonic() - self._run.started
+        with contextlib.suppress(AuditUnavailableError):
+            self._parts.recorder.note(self._run, result)
 
     async def _send(self) -> Dispatched:
         try:

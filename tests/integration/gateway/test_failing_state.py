@@ -1,5 +1,8 @@
 """A database that fails in the middle of a resolve loses nothing of what became of it (PREV-13)."""
 
+import json
+from pathlib import Path
+
 import pytest
 from gateway_bench import Bench
 from interlock import CallStatus
@@ -8,6 +11,14 @@ from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.state import call_store
 from interlock_gateway.state.store import SqlStateStore
 from waiting import eventually
+
+
+def signed(at: Bench, call_id: str) -> list[str]:
+    """What receipts say of how the call ended."""
+    folder = Path(at.gateway.config.at_state(at.gateway.config.audit.dir))
+    lines = [line for path in folder.glob("receipts-*.jsonl") for line in path.read_text().splitlines()]
+    records = [record for record in map(json.loads, lines) if record.get("call_id") == call_id]
+    return [record["outcome"]["status"] for record in records if record["kind"] == "receipt"]
 
 
 @pytest.mark.req("PREV-13")
@@ -30,7 +41,7 @@ async def test_an_apply_that_could_not_be_settled_is_settled_when_the_database_i
     assert at.ledger.names() == ["replace_value"]
 
 
-@pytest.mark.req("PIPE-9", "PIPE-10", "UNDO-1")
+@pytest.mark.req("PIPE-9", "PIPE-10", "UNDO-1", "AUD-1")
 async def test_an_outcome_that_could_not_be_written_is_written_when_the_database_is_back(
     at: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +64,7 @@ async def test_an_outcome_that_could_not_be_written_is_written_when_the_database
     assert finished.state is OperationState.DONE
     assert (await session.call("set_value", {"value": "b"}, call_id="c")).status is CallStatus.COMPLETED
     assert at.ledger.names() == ["set_value"]
+    await eventually(lambda: signed(at, "c") == ["completed"])
 
 
 @pytest.mark.req("STATE-2", "PIPE-9")
