@@ -91,6 +91,25 @@ async def test_one_connection_too_many_is_closed_and_those_before_it_are_served(
         assert (await first.ask(message(ECHO))).status == Status.OK
 
 
+@pytest.mark.req("AUTH-1", "REL-9")
+async def test_who_connects_and_is_nobody_makes_room_for_those_who_come_later(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2_connection, "CONNECTIONS", 3)
+    address = at.gateway.endpoints.agents[0]
+    async with wired(address) as known, wired(address) as stranger, wired(address) as asking:
+        assert (await known.ask(message(ECHO))).status == Status.OK
+        # What anybody may ask makes nobody known.
+        assert (await asking.ask(message(b""), path=CHECK)).status == Status.OK
+        async with wired(address) as first:
+            await stranger.until_closed()
+            assert (await first.ask(message(ECHO))).status == Status.OK
+            async with wired(address) as second:
+                await asking.until_closed()
+                assert (await second.ask(message(ECHO))).status == Status.OK
+                assert (await known.ask(message(ECHO))).status == Status.OK
+
+
 async def leave_one_unread(wire: Wire) -> None:
     """Make a call whose answer has no room."""
     stream_id = wire.begin()

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -77,7 +76,7 @@ class Intake:
     connections: "set[ServerConnection]" = field(default_factory=set)
     strangers: "dict[ServerConnection, None]" = field(default_factory=dict)
     """Those of the connections on which nobody known has called yet: the oldest first."""
-    handshakes: "dict[asyncio.Task[None], socket.socket]" = field(default_factory=dict)
+    handshakes: "dict[asyncio.Task[None], None]" = field(default_factory=dict)
     """Of TLS, under way: the oldest first."""
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last connection goes."""

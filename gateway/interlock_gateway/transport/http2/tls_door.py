@@ -8,6 +8,7 @@ import asyncio
 import logging
 import socket
 import ssl
+from functools import partial
 
 from interlock_gateway.identity.refusals import Seldom
 from interlock_gateway.transport.http2.connection import CONNECTIONS, Intake, ServerConnection
@@ -43,21 +44,25 @@ class TlsDoor:
                 await asyncio.sleep(NO_ROOM_S)
                 continue
             self._greet(accepted, str(place[0]))
+            # What waits to be accepted is accepted without a pause: others have their turn in between.
+            await asyncio.sleep(0)
 
     def _greet(self, accepted: socket.socket, origin: str) -> None:
         intake = self._intake
-        if len(intake.connections) + len(intake.handshakes) >= CONNECTIONS:
-            _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
-            accepted.close()
-            return
-        if len(intake.handshakes) >= HANDSHAKES:
-            next(iter(intake.handshakes)).cancel()
+        full = len(intake.connections) + len(intake.handshakes) >= CONNECTIONS
+        if len(intake.handshakes) >= HANDSHAKES or (full and not intake.make_room()):
+            oldest = next(iter(intake.handshakes), None)
+            if oldest is None:
+                accepted.close()
+                return
+            del intake.handshakes[oldest]
+            oldest.cancel()
         task = self._loop.create_task(self._shake_hands(accepted, origin))
-        intake.handshakes[task] = accepted
-        task.add_done_callback(self._shaken)
+        intake.handshakes[task] = None
+        task.add_done_callback(partial(self._shaken, accepted))
 
-    def _shaken(self, task: "asyncio.Task[None]") -> None:
-        accepted = self._intake.handshakes.pop(task)
+    def _shaken(self, accepted: socket.socket, task: "asyncio.Task[None]") -> None:
+        self._intake.handshakes.pop(task, None)
         if task.cancelled():
             accepted.close()
 
