@@ -16,10 +16,10 @@ MONTH_S = 31 * 86_400.0
 OTHER = "b" * 20_000
 
 
-def limited(**limits: int) -> ArtifactsConfig:
+def limited(max_session_bytes: int = 1 << 30, max_total_bytes: int | None = None) -> ArtifactsConfig:
     """Limits for a test, and sweeps that are due at once."""
-    total = limits.pop("max_total_bytes", None)
-    return ArtifactsConfig(retention=RetentionConfig(every_s=0.05, max_total_bytes=total), **limits)
+    retention = RetentionConfig(every_s=0.05, max_total_bytes=max_total_bytes)
+    return ArtifactsConfig(max_session_bytes=max_session_bytes, retention=retention)
 
 
 @pytest.mark.req("ART-4")

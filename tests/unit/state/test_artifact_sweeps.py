@@ -5,14 +5,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from artifact_keepers import DAY, Keeping
+from artifact_keepers import DAY, MEBIBYTE, Keeping
 from interlock_gateway.artifacts.errors import (
     ArtifactRemovedError,
     ArtifactStoreError,
 )
 from interlock_gateway.artifacts.index import RemovalReason
-from interlock_gateway.artifacts.sweeping import Swept
+from interlock_gateway.artifacts.sweeping import SETTLED_S, Swept
 from interlock_gateway.state.store import SqlStateStore
+from s3_server import S3Server
 
 
 @pytest.fixture
@@ -207,3 +208,30 @@ async def test_sessions_closed_while_they_store_leave_nothing_that_never_goes(ke
     keeping.clock.time += 8 * DAY
     await keeping.swept()
     assert await keeping.usage() == (0, 0)
+
+
+@pytest.mark.req("ART-2", "ART-4")
+@pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
+async def test_two_gateways_keep_one_bucket_within_its_limits(
+    keeping: Keeping, s3: S3Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in s3.environment().items():
+        monkeypatch.setenv(name, value)
+    url = f"s3://{s3.bucket()}/artifacts"
+    one, other = (
+        Keeping(keeping.state, keeping.root, total_bytes=MEBIBYTE, clock=keeping.clock, url=url) for _ in range(2)
+    )
+    await one.opened("a", "b")
+    oldest = await one.put("a", bytes(MEBIBYTE // 2))
+    one.clock.time += 60
+    await other.put("b", b"x" * (MEBIBYTE // 2 - 1000))
+    await one.closed("a", "b")
+    one.clock.time += SETTLED_S
+
+    swept = await other.swept()
+
+    assert swept.counts == {RemovalReason.AGE: 0, RemovalReason.SIZE: 1, RemovalReason.FAILED: 0}
+    with pytest.raises(ArtifactRemovedError):
+        await one.store.read_bytes(oldest.uri)
+    assert sum([item.size async for item in one.backend.listing() if not item.name.endswith(".json")]) == 523_288
+    assert (await one.usage()) == (1, 523_288)
