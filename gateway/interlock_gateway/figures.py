@@ -3,12 +3,11 @@
 from collections import Counter
 from importlib.metadata import version
 
-from prometheus_client import Info
-
 from interlock_gateway.core.tool import PinState
 from interlock_gateway.serving import Gateway
 from interlock_gateway.telemetry.processes import watch_processes
 from interlock_gateway.telemetry.surroundings import (
+    show_build,
     watch_audit,
     watch_calls,
     watch_health,
@@ -24,9 +23,7 @@ def show(gateway: Gateway) -> None:
     """Show them among its metrics. Call once."""
     rooms = gateway.rooms
     metrics, pipeline, store = rooms.metrics, rooms.pipeline, rooms.store
-    Info("interlock_build", "The gateway's version.", registry=metrics.registry).info(
-        {"version": version("interlock-gateway")}
-    )
+    show_build(metrics, version("interlock-gateway"))
     watch_health(metrics, lambda: gateway.serving, lambda: [(one.name, one.healthy) for one in gateway.components()])
     watch_calls(metrics, lambda: pipeline.in_flight, lambda: len(pipeline.held), lambda: len(rooms.parts.sessions))
     watch_requests(metrics, lambda: gateway.requests.ended, lambda: gateway.requests.refused)

@@ -2,11 +2,18 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from prometheus_client import Info
+
 from interlock_gateway.audit.log import AuditLog
 from interlock_gateway.telemetry.metrics import Metrics
 
 MAX_PROVIDERS = 200
 """Providers shown one by one; of more, those that are down come first."""
+
+
+def show_build(metrics: Metrics, version: str) -> None:
+    """Show which version runs."""
+    Info("interlock_build", "The gateway's version.", registry=metrics.registry).info({"version": version})
 
 
 def watch_audit(metrics: Metrics, log: AuditLog) -> None:
