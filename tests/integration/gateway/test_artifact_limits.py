@@ -52,11 +52,12 @@ async def test_an_artifact_that_expired_says_so_to_programs_and_to_models(socket
         assert (await other.read_artifact(kept)).text == LINES
 
         async def is_counted() -> bool:
-            return value(samples_in(await scraped(at)), "interlock_artifacts_stored") == 1
+            samples = samples_in(await scraped(at))
+            removed = value(samples, "interlock_artifacts_removed_total", reason="age")
+            return (removed, value(samples, "interlock_artifacts_stored")) == (1, 1)
 
         await eventually_so(is_counted)
         samples = samples_in(await scraped(at))
-        assert value(samples, "interlock_artifacts_removed_total", reason="age") == 1
         assert value(samples, "interlock_artifact_removed_bytes_total", reason="age") == len(LINES.encode())
         assert value(samples, "interlock_artifact_stored_bytes") == len(LINES.encode())
         assert value(samples, "interlock_artifact_last_sweep_timestamp_seconds") >= MONTH_S
