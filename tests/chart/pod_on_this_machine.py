@@ -16,7 +16,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rendering import Manifest, containers_of
 from waiting import eventually_blocking
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 INTERLOCK = (sys.executable, "-m", "interlock_gateway.cli.main")
 STATUS = health_pb2.HealthCheckResponse.ServingStatus
 

@@ -15,12 +15,17 @@ from pod_on_this_machine import STATUS, running_pod
 from rendering import Helm, Manifest, Values, example, pod_specs
 from waiting import eventually_so
 
+# What a decision may take is not what is tried here, and other tests may run beside.
+PATIENT: Values = {"config": {"policy": {"timeout_s": 10, "opa": {"timeout_s": 10}}}}
+
 
 @pytest.mark.req("K8S-1", "K8S-3")
 async def test_an_agent_calls_tools_through_the_sidecar_that_was_rendered_and_the_sidecar_drains(
     helm: Helm, socket_directory: Path
 ) -> None:
-    manifests = helm.manifests(example("sidecar-pod"), {"ports": {"health": free_port(), "metrics": free_port()}})
+    manifests = helm.manifests(
+        example("sidecar-pod"), PATIENT, {"ports": {"health": free_port(), "metrics": free_port()}}
+    )
     ((_, spec),) = pod_specs(manifests)
     with running_pod(spec, manifests, socket_directory) as pod:
         (socket_directory / "workspace" / "plan.md").write_text("Water the plants.\n")
@@ -67,7 +72,7 @@ async def test_an_opa_server_that_was_rendered_decides_beside_the_gateway_and_fo
         "opa": {"enabled": True, "connect": connect}
         | ({"tokenSecret": {"name": "opa"}} if connect == "loopback" else {}),
     }
-    manifests = with_port_of_opa(helm.manifests(example("sidecar-pod"), values), free_port())
+    manifests = with_port_of_opa(helm.manifests(example("sidecar-pod"), PATIENT, values), free_port())
     ((_, spec),) = pod_specs(manifests)
     programs = {"interlock-opa": program("opa")}
     with running_pod(spec, manifests, socket_directory, secrets=secrets, programs=programs) as pod:

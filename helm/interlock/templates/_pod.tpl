@@ -57,6 +57,7 @@ enableServiceLinks: false
 securityContext:
   runAsNonRoot: true
   fsGroup: 65532
+  {{- /* Otherwise each mount would open the state directory's keys to the group, and the gateway refuses such keys. */}}
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile: {type: RuntimeDefault}
 {{- with .Values.imagePullSecrets }}
