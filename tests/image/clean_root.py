@@ -45,7 +45,12 @@ def debian() -> Path:
 def _debootstrap(scratch: Path) -> None:
     """Make a Debian in `scratch/root`, with debootstrap out of its package: nothing is installed here."""
     try:
-        _run("apt-get", "download", "-qq", "debootstrap", cwd=scratch)
+        try:
+            _run("apt-get", "download", "-qq", "debootstrap", cwd=scratch)
+        except subprocess.CalledProcessError:
+            # A machine that is new has no lists of packages yet.
+            _run("apt-get", "update", "-qq")
+            _run("apt-get", "download", "-qq", "debootstrap", cwd=scratch)
         _run("dpkg-deb", "-x", str(next(scratch.glob("debootstrap_*.deb"))), str(scratch / "tools"))
     except (OSError, subprocess.CalledProcessError, StopIteration):
         raise NoCleanRootError(
