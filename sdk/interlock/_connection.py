@@ -106,6 +106,12 @@ class Connection:
         return grpc.ssl_channel_credentials()
 
     @property
+    def encrypted(self) -> bool:
+        """Whether TLS is spoken."""
+        given = (self.credentials, self.root_certificates, self.tls)
+        return any(one is not None for one in given) or not (self.plaintext or is_local(self.address))
+
+    @property
     def options(self) -> tuple[tuple[str, str | int], ...]:
         """How the channel works."""
         name = self.tls.server_name if self.tls is not None else ""

@@ -10,6 +10,7 @@ import grpc
 import grpc.aio
 
 from interlock._connection import AsyncChannel, Connection, Files, SyncChannel
+from interlock._connection_trouble import explained
 from interlock._flow import Answer, Ask, Emit, End, Failure, Flow, Method, Open, Rest
 from interlock._status import DETAILS_KEY
 from interlock.tracing import current_trace
@@ -76,14 +77,17 @@ class SyncDriver:
         return _begin(opened.calls, opened.channel, step, self._connection)
 
     def failed(self, failure: Failure) -> Failure:
-        """Take note of a failure: the next step goes through another channel if the certificates are others by now."""
+        """Take note of a failure, and say why there was no connection if there was none.
+
+        The next step goes through another channel if the certificates are others by now.
+        """
         opened = self._opened
         if opened is not None and _is_outdated(opened.files, failure, self._connection):
             # Of a pair that is half replaced nothing is taken; the next failure looks again.
             with contextlib.suppress(OSError, ValueError):
                 self._opened = _Opened(self._connection.files(), self._connection.open())
                 opened.channel.close()
-        return failure
+        return explained(failure, self._connection)
 
     def close(self) -> None:
         """Close the channel; the driver can be used again, and opens another."""
@@ -185,14 +189,17 @@ class AsyncDriver:
         return _begin(opened.calls, opened.channel, step, self._connection)
 
     def failed(self, failure: Failure) -> Failure:
-        """Take note of a failure: the next step goes through another channel if the certificates are others by now."""
+        """Take note of a failure, and say why there was no connection if there was none.
+
+        The next step goes through another channel if the certificates are others by now.
+        """
         opened = self._opened
         if opened is not None and _is_outdated(opened.files, failure, self._connection):
             # As above.
             with contextlib.suppress(OSError, ValueError):
                 self._opened = _Opened(self._connection.files(), self._connection.open_async())
                 self._let_go(opened.channel)
-        return failure
+        return explained(failure, self._connection)
 
     def _let_go(self, channel: AsyncChannel) -> None:
         closing = asyncio.get_running_loop().create_task(channel.close(None))

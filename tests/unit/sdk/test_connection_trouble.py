@@ -1,0 +1,55 @@
+"""What a client says when there is no connection, in front of gRPC's own words."""
+
+import grpc
+import pytest
+from interlock._connection import Connection
+from interlock._connection_trouble import explained
+from interlock._flow import Failure
+from interlock.tls import ClientTls
+
+HANDSHAKE = "Tls handshake failed (TSI_PROTOCOL_FAILURE): SSL_ERROR_SSL: error:1000007d:SSL routines:OPENSSL_internal:"
+CLOSED = "failed to connect to all addresses; last error: UNAVAILABLE: ipv4:10.0.0.1:7080: Socket closed"
+TRUSTING = ClientTls(ca_file="ca.pem")
+SHOWING = ClientTls(ca_file="ca.pem", cert_file="agent.crt", server_name="gateway")
+
+
+@pytest.mark.parametrize(
+    ("said", "connection", "words"),
+    [
+        (
+            f"{HANDSHAKE}CERTIFICATE_VERIFY_FAILED: certificate has expired: OK",
+            Connection("g:1", tls=TRUSTING),
+            "the gateway's certificate is refused: certificate has expired",
+        ),
+        (
+            "Custom verification check failed with error: UNAUTHENTICATED: Hostname Verification Check failed.",
+            Connection("g:1", tls=TRUSTING),
+            "the gateway's certificate is not for g:1",
+        ),
+        (
+            "Custom verification check failed with error: UNAUTHENTICATED: Hostname Verification Check failed.",
+            Connection("g:1", tls=SHOWING),
+            "the gateway's certificate is not for gateway",
+        ),
+        (f"{HANDSHAKE}WRONG_VERSION_NUMBER: context: OK", Connection("g:1"), "g:1 does not speak TLS"),
+        (CLOSED, Connection("g:1", plaintext=True), "g:1 closed the connection: it may speak TLS"),
+        (CLOSED, Connection("g:1"), "g:1 closed the connection: it may ask for a certificate"),
+        (CLOSED, Connection("g:1", tls=SHOWING), "g:1 closed the connection: it may not take the certificate"),
+    ],
+)
+def test_a_connection_that_tls_kept_from_being_made_says_so(said: str, connection: Connection, words: str) -> None:
+    told = explained(Failure(grpc.StatusCode.UNAVAILABLE, said, b"", 0.0), connection)
+    assert told.message.startswith(words)
+    assert told.message.endswith(f" ({said})")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Failure(grpc.StatusCode.UNAVAILABLE, "Connection refused", b"", 0.0),
+        Failure(grpc.StatusCode.UNAVAILABLE, CLOSED, b"of the gateway", 0.0),
+        Failure(grpc.StatusCode.INTERNAL, CLOSED, b"", 0.0),
+    ],
+)
+def test_other_failures_are_left_as_they_are(failure: Failure) -> None:
+    assert explained(failure, Connection("g:1")) is failure
