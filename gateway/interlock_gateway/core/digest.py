@@ -7,11 +7,29 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
 Canonical = Callable[[JsonValue], bytes]
+INPUT_FIRST = b'{"input":'
 _BEHIND_INPUT = ("pin", "policy_revision", "principal", "session", "tool", "workdir")
+
+
+class Hashed(Protocol):
+    """A hash that goes on, as `hashlib` makes it."""
+
+    def copy(self) -> "Hashed":
+        """Another one that goes on from here."""
+        ...
+
+    def update(self, data: bytes, /) -> None:
+        """Take in more."""
+        ...
+
+    def hexdigest(self) -> str:
+        """The digest of all."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +44,16 @@ class BoundCall:
     input: JsonObject
     policy_revision: str
 
-    def digest(self, canonical: Canonical) -> str:
-        """SHA-256, in hex, over the canonical JSON of the whole."""
+    def digest(self, canonical: Canonical, begun: Hashed | None = None) -> str:
+        """SHA-256, in hex, over the canonical JSON of the whole; `begun` is the hash of `INPUT_FIRST` and the input."""
         # Canonical JSON sorts members by name; `input` comes first, and what follows it is the same for many calls.
         values = self.pin, self.policy_revision, self.principal, self.session, self.tool, self.workdir
         rest = _rest(canonical, values)
-        return hashlib.sha256(b'{"input":%s,%s' % (canonical(self.input), rest)).hexdigest()
+        if begun is None:
+            return hashlib.sha256(b"%s%s,%s" % (INPUT_FIRST, canonical(self.input), rest)).hexdigest()
+        whole = begun.copy()
+        whole.update(b",%s" % rest)
+        return whole.hexdigest()
 
 
 @lru_cache(maxsize=1024)

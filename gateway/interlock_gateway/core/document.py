@@ -2,10 +2,11 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NoReturn
 
+from interlock_gateway.core.digest import Hashed
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
 MAX_EXACT_INTEGER = 2**53 - 1
@@ -25,12 +26,14 @@ class InvalidDocumentError(Exception):
 class Document:
     """One JSON object: its bytes as sent, and the same as values.
 
-    `exact_integers_only` says that no number in it has a fraction or an exponent.
+    `exact_integers_only` says that no number in it has a fraction or an exponent. `hashed` is the beginning of its
+    call's digest, as far as the input goes, when that has been computed already.
     """
 
     raw: bytes
     value: JsonObject
     exact_integers_only: bool
+    hashed: "Hashed | None" = field(default=None, compare=False, repr=False)
 
     def without(self, fields: frozenset[str]) -> "Document":
         """The document with top-level `fields` cut out; every other member keeps its bytes."""

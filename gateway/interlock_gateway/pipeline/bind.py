@@ -17,4 +17,4 @@ def call_digest(run: CallRun, document: Document, revision: str) -> str:
         input=document.value,
         policy_revision=revision,
     )
-    return bound.digest(canonical_without_floats if document.exact_integers_only else canonical)
+    return bound.digest(canonical_without_floats if document.exact_integers_only else canonical, document.hashed)

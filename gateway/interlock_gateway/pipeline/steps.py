@@ -5,12 +5,13 @@ from functools import partial
 
 from interlock_gateway.core.call import CallKind, CallResult, CallStatus
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
-from interlock_gateway.core.document import InvalidDocumentError
+from interlock_gateway.core.document import Document, InvalidDocumentError
 from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
 from interlock_gateway.pipeline.decide import decide
 from interlock_gateway.pipeline.deliverable import form_for, problems_of
 from interlock_gateway.pipeline.enforce import Path, binding, path_for
+from interlock_gateway.pipeline.large_inputs import LARGE_BYTES, LargeInputs
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
 from interlock_gateway.pipeline.ports import StateError
@@ -30,6 +31,7 @@ class Steps:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.tallying = Tallying(parts.counts)
+        self._large = LargeInputs()
         self._principals: dict[int, tuple[object, str]] = {}
 
     async def decide(self, run: CallRun) -> CallResult | None:
@@ -40,8 +42,7 @@ class Steps:
         if self._parts.deferral.hides(run.live.session, run.tool) and await self._is_deferred(run, run.tool):
             return self.refuse(run, "tool_deferred", deferred_tool_message(run.tool.name))
         try:
-            limits = self._parts.settings
-            run.document = read_input(run.request.input, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
+            run.document = await self._read(run.request.input)
         except InvalidDocumentError as error:
             return self.refuse(run, "invalid_input", error.message)
         if run.request.workdir and (problem := self._parts.facts.workdir_problem(run)):
@@ -76,6 +77,12 @@ class Steps:
     def path(self, run: CallRun) -> Path:
         """Where the decision sends the call."""
         return path_for(run.decided)
+
+    async def _read(self, raw: bytes) -> Document:
+        limits = self._parts.settings
+        if LARGE_BYTES < len(raw) <= limits.max_input_bytes:
+            return await self._large.read(raw, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
+        return read_input(raw, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
 
     async def _is_deferred(self, run: CallRun, tool: RegisteredTool) -> bool:
         # What was previewed, done or approved goes to its end, though so many tools have come since.
