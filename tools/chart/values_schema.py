@@ -5,7 +5,8 @@ are ``docs/config.schema.json``; of both only what is used, without prose.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,15 +36,37 @@ def values_schema() -> dict[str, Json]:
     """The whole schema."""
     source = yaml.safe_load(SOURCE.read_text(encoding="utf-8"))
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **compiled(source)}
-    gateway = {**json.loads(GATEWAY.read_text(encoding="utf-8"))}
-    known = {**kubernetes(), **{f"{OWN}{name}": renamed(one) for name, one in gateway.pop("$defs").items()}}
-    known[f"{OWN}Config"] = renamed(gateway)
-    known |= {name: without_name(known[f"api.core.v1.{kind}"]) for name, kind in UNNAMED.items()}
-    return {**schema, "$defs": used(schema, known)}
+    return {**schema, "$defs": used(schema)}
 
 
 UNNAMED = {"volume": "Volume", "container": "Container"}
 """Definitions of which the name may be missing: the chart gives a volume its name, and no agent is `{}`."""
+
+
+def definition(name: str) -> Json:
+    """One of the definitions that a schema may refer to."""
+    if name.startswith(OWN):
+        gateway = own()
+        below = name.removeprefix(OWN)
+        whole = {key: value for key, value in gateway.items() if key != "$defs"}
+        return bare(whole if below == "Config" else gateway["$defs"][below], "", OWN)
+    if name in UNNAMED:
+        named_one = definition(f"api.core.v1.{UNNAMED[name]}")
+        return {**named_one, "required": [one for one in named_one.get("required", []) if one != "name"]}
+    return bare(kubernetes()[f"io.k8s.{name}"], "io.k8s.", "")
+
+
+@cache
+def own() -> Json:
+    """The schema of the gateway's configuration."""
+    return json.loads(GATEWAY.read_text(encoding="utf-8"))
+
+
+@cache
+def kubernetes() -> Json:
+    """Kubernetes' definitions by their names."""
+    folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"v{KUBERNETES}.0-local-strict"
+    return json.loads((folder / "_definitions.json").read_text(encoding="utf-8"))["$defs"]
 
 
 def compiled(node: Json) -> dict[str, Json]:
@@ -76,18 +99,6 @@ def named(word: str) -> dict[str, Json]:
     return dict(NO_WORDS[word])
 
 
-def kubernetes() -> dict[str, Json]:
-    """Kubernetes' definitions by their names without `io.k8s.`, without prose."""
-    folder = files("kubernetes_validate") / "kubernetes-json-schema" / f"v{KUBERNETES}.0-local-strict"
-    found = json.loads((folder / "_definitions.json").read_text(encoding="utf-8"))["$defs"]
-    return {name.removeprefix("io.k8s."): bare(one, "io.k8s.", "") for name, one in found.items()}
-
-
-def renamed(schema: Json) -> Json:
-    """A definition of the gateway's, without prose, that refers to others by their names here."""
-    return bare(schema, "", OWN)
-
-
 def bare(node: Json, without: str, prefix: str) -> Json:
     """A schema without prose, whose references begin otherwise. Properties that have a name of prose stay."""
     if isinstance(node, list):
@@ -105,20 +116,15 @@ def bare(node: Json, without: str, prefix: str) -> Json:
     return kept
 
 
-def without_name(definition: Json) -> Json:
-    """The same definition with its name not required."""
-    return {**definition, "required": [one for one in definition.get("required", []) if one != "name"]}
-
-
-def used(schema: Json, known: Mapping[str, Json]) -> dict[str, Json]:
+def used(schema: Json) -> dict[str, Json]:
     """What a schema refers to, and what that does."""
     found: dict[str, Json] = {}
     waiting = list(references(schema))
     while waiting:
         name = waiting.pop()
         if name not in found:
-            found[name] = known[name]
-            waiting += references(known[name])
+            found[name] = definition(name)
+            waiting += references(found[name])
     return dict(sorted(found.items()))
 
 
