@@ -172,16 +172,20 @@ class ArtifactStore:
     async def _describe(self, key: ArtifactKey) -> Description:
         try:
             return Description.decode(key, await self._backend.read(key.description_name))
-        except ArtifactNotFoundError:
-            if self._admission is None:
-                raise
-            raise await self._admission.missing(key) from None
+        except ArtifactNotFoundError as error:
+            raise await self._missing(key, error) from None
+
+    async def _missing(self, key: ArtifactKey, error: ArtifactNotFoundError) -> ArtifactNotFoundError:
+        return error if self._admission is None else await self._admission.missing(key)
 
     async def _chunks(self, key: ArtifactKey, start: int, end: int) -> AsyncIterator[bytes]:
         at = start
-        async for chunk in self._backend.stream(key.content_name, start, end):
-            at += len(chunk)
-            yield chunk
+        try:
+            async for chunk in self._backend.stream(key.content_name, start, end):
+                at += len(chunk)
+                yield chunk
+        except ArtifactNotFoundError as error:  # it was removed since it was described
+            raise await self._missing(key, error) from None
         if at < end:
             raise ArtifactStoreError("the artifact is damaged: it is shorter than it was when it was stored")
 

@@ -235,3 +235,23 @@ async def test_two_gateways_keep_one_bucket_within_its_limits(
         await one.store.read_bytes(oldest.uri)
     assert sum([item.size async for item in one.backend.listing() if not item.name.endswith(".json")]) == 523_288
     assert (await one.usage()) == (1, 523_288)
+
+
+@pytest.mark.req("ART-4")
+async def test_whoever_reads_what_is_just_going_is_told_that_it_expired(keeping: Keeping) -> None:
+    await keeping.opened("a")
+    artifact = await keeping.put("a", "going")
+    await keeping.closed("a")
+    now = keeping.clock.time
+    (doomed,) = (
+        await keeping.state.artifacts.claim(
+            "sweeper", RemovalReason.AGE, before=now, enough=1 << 62, after=None, until=now + 60
+        )
+    ).doomed
+    assert await keeping.store.read_bytes(artifact.uri) == b"going"
+    await keeping.backend.delete(doomed.name)
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.read_bytes(artifact.uri)
+    await keeping.backend.delete(f"{doomed.name}.json")
+    with pytest.raises(ArtifactRemovedError):
+        await keeping.store.stat(artifact.uri)
