@@ -122,6 +122,9 @@ def _issuer(config: Config, issuer: JwtConfig, path: SettingPath) -> Found:
     for key, url in (("issuer", issuer.issuer), ("jwks_url", issuer.jwks_url)):
         if (url or key == "issuer") and (problem := url_problem(url)):
             yield (*path, key), f"{dotted((*path, key))} {problem}"
+    if issuer.keys_max_age_s < issuer.refresh_s:
+        words = f"{issuer.keys_max_age_s:g}, less than refresh_s: between two fetches nobody could be known"
+        yield (*path, "keys_max_age_s"), f"{dotted((*path, 'keys_max_age_s'))} is {words}"
     if "" in issuer.audience:
         yield (*path, "audience"), f"{dotted((*path, 'audience'))} holds an empty one"
     yield from _grants(issuer, (*path, "grants"))

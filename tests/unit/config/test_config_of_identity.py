@@ -113,6 +113,7 @@ def test_whoever_answers_on_a_webhook_is_nobody_whom_a_certificate_makes_an_agen
         (jwt(audience=[""]), "identity.jwt[0].audience holds an empty one"),
         (jwt(algorithms=["HS256"]), "identity.jwt[0].algorithms[0]"),
         (jwt(algorithms=["none"]), "identity.jwt[0].algorithms[0]"),
+        (jwt(keys_max_age_s=299), "is 299, less than refresh_s"),
         (jwt(name="spiffe"), "which certificates' principals begin with"),
         (jwt(grants=[{"claim": "a", "value": "b", "groups": ["c"]}]), "gives nobody a role"),
         (jwt(grants=[{"claim": "a", "value": "b*c", "roles": ["agent"]}]), "may have a * at its end"),

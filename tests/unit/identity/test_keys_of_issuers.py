@@ -5,6 +5,7 @@ import json
 import time
 from typing import Any
 
+import jwt
 import pytest
 from interlock_gateway.config_identity import JwtConfig
 from interlock_gateway.core.session import Principal
@@ -82,7 +83,7 @@ async def test_bad_tokens_cause_few_fetches_and_hold_up_nobody(monkeypatch: pyte
     verifier = JwtBearers([known], clock)
     keeping = asyncio.create_task(known.run())
     try:
-        await known.fetched_anew(None)
+        await known.fetched_anew("")
         good_token = ES.token(claims(clock.at))
         waiting = [
             verifier.principal(Signer(f"k{n}", key=ES.key).token(claims(clock.at))) for n in range(bearer.MOST_WAITING)
@@ -140,3 +141,30 @@ async def test_an_issuer_that_is_down_refuses_for_now_and_goes_on_when_it_is_bac
 async def _failed(known: Issuer) -> None:
     with pytest.raises(KeysError):
         await known.fetched_anew("nobody-has-this")
+
+
+@pytest.mark.req("AUTH-1")
+async def test_a_token_that_names_no_key_of_several_is_refused_and_not_asked_about_again() -> None:
+    clock, fetches = FixedClock(), 0
+    clock.at = time.time()
+
+    async def fetched(_: JwtConfig) -> KeySet:
+        nonlocal fetches
+        fetches += 1
+        return key_set(ES.jwk(), Signer("another").jwk())
+
+    known = Issuer(settings(), clock, fetched, pause_s=0.01)
+    verifier = JwtBearers([known], clock)
+    keeping = asyncio.create_task(known.run())
+    try:
+        nameless = jwt.encode(claims(clock.at), ES.key, "ES256")
+        waiting = verifier.principal(nameless)
+        assert isinstance(waiting, asyncio.Task)
+        with pytest.raises(RefusedError) as caught:
+            await waiting
+        assert caught.value.reason is Refusal.JWT_KEY
+        before = fetches
+        assert refused(verifier, nameless).reason is Refusal.JWT_KEY
+        assert fetches == before
+    finally:
+        keeping.cancel()

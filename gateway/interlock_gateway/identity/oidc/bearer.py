@@ -60,7 +60,7 @@ class JwtBearers:
         issuer = self._issuer_of(parts, len(token))
         keys = issuer.keys
         if keys is None or not self._can_be_looked_up(parts, keys):
-            if keys is not None and parts.kid is not None and issuer.is_unknown(parts.kid):
+            if keys is not None and issuer.is_unknown(parts.kid or ""):
                 raise self._without_key(parts, issuer)
             return self._later(parts, issuer, digest)
         return self._verified(parts, issuer, digest)
@@ -109,7 +109,7 @@ class JwtBearers:
 
     async def _after_fetch(self, parts: Unverified, issuer: Issuer, digest: bytes) -> Principal:
         try:
-            await issuer.fetched_anew(parts.kid)
+            await issuer.fetched_anew(parts.kid or "")
         except KeysError as error:
             raise RefusedError(Refusal.KEYS_UNAVAILABLE, _AGAIN, f"{issuer.config.name}: {error.message}") from None
         return self._verified(parts, issuer, digest)

@@ -70,8 +70,8 @@ class Issuer:
         """Whether the issuer was asked for the key of this name a moment ago, and had none."""
         return self._unknown.get(kid, 0.0) > self._clock.monotonic()
 
-    async def fetched_anew(self, kid: str | None) -> None:
-        """Return when the keys were fetched once more, or as soon as there is one named `kid`.
+    async def fetched_anew(self, kid: str) -> None:
+        """Return when the keys were fetched once more, or as soon as there is one named `kid`, which may be empty.
 
         Raises `KeysError` when that takes too long, or the issuer cannot be reached.
         """
@@ -82,14 +82,13 @@ class Issuer:
                     ended = self._ended
                     self._wanted.set()
                     await ended.wait()
-                    if self.keys is not None and kid is not None and self.keys.knows(kid):
+                    if self.keys is not None and self.keys.knows(kid):
                         return
         except TimeoutError:
             raise KeysError(f"the issuer's keys were not there within {WAIT_S:.0f} s") from None
         if self.problem:
             raise KeysError(self.problem)
-        if kid is not None:
-            self._note_unknown(kid)
+        self._note_unknown(kid)
 
     async def run(self) -> None:
         """Keep the keys, until cancelled."""
