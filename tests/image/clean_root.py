@@ -195,8 +195,12 @@ def _certificates(root: Path) -> dict[str, str]:
 @contextmanager
 def workplace() -> Iterator[Path]:
     """An empty directory for roots, removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="il-image-", dir="/tmp") as made:
+    made = tempfile.mkdtemp(prefix="il-image-", dir="/tmp")
+    try:
         yield Path(made)
+    finally:
+        # Half a minute faster than Python's own, with tens of thousands of files.
+        _run("rm", "-rf", "--one-file-system", made)
 
 
 def _run(*command: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 LEFT_OUT = (
     "__pycache__", "test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "turtle.py", "ensurepip",
-    "pydoc_data", "site-packages", "dist-packages", "config-*", "_tkinter*.so", "_test*.so", "_ctypes_test*.so",
+    "pydoc_data", "venv", "site-packages", "dist-packages", "config-*", "_tkinter*.so", "_test*.so", "_ctypes_test*.so",
     "_xx*.so", "xxlimited*.so", "nis.*.so", "_dbm.*.so", "_gdbm.*.so", "spwd.*.so", "ossaudiodev.*.so",
     "readline.*.so", "_curses*.so", "*.a", "*.exe", "LICENSE.txt",
 )  # fmt: skip
