@@ -12,7 +12,7 @@ import grpc.aio
 import pytest
 import uvloop
 from access_table import asked
-from certificates import Authority
+from certificates import Authority, Leaf
 from gateway_bench import MovableClock
 from interlock_gateway.config import Front, IdentityConfig, TokenConfig
 from interlock_gateway.identity.authenticate import new_token
@@ -72,6 +72,22 @@ def ssl_purpose_server() -> object:
     from cryptography.x509.oid import ExtendedKeyUsageOID
 
     return ExtendedKeyUsageOID.SERVER_AUTH
+
+
+@pytest.mark.req("AUTH-1")
+async def test_a_certificate_may_come_through_an_intermediate_that_it_brings_along(at: TlsBench) -> None:
+    between = Authority("between", signed_by=at.pki.clients)
+    async with at.channel(between.leaf(AGENT)) as agent:
+        assert await call(agent) == "hello"
+    alone = between.leaf(AGENT)
+    leaf_only = Leaf(
+        alone.chain.partition(b"-----END CERTIFICATE-----\n")[0] + b"-----END CERTIFICATE-----\n", alone.key
+    )
+    async with at.channel(leaf_only) as agent:
+        assert await code_of(agent) is UNAVAILABLE
+    # What an authority below ours signs for itself is no client.
+    async with at.channel(at.pki.clients.leaf(AGENT, is_authority=True)) as authority:
+        assert await code_of(authority) is UNAUTHENTICATED
 
 
 @pytest.mark.req("AUTH-1")
