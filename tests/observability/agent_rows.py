@@ -81,6 +81,12 @@ ROWS = (
                 unit="ops",
             ),
             Panel(
+                "Callers not let in",
+                "Callers over the network who are nobody known, by why.",
+                (Query(f"topk(8, {rate('interlock_callers_refused_total', 'reason')})", "{{reason}}"),),
+                unit="ops",
+            ),
+            Panel(
                 "Under way",
                 "Calls in flight, callers that wait for people, sessions in memory.",
                 (

@@ -1,10 +1,14 @@
 """docs/operations.md leaves nothing out, and says nothing that is not so any more (OBS-1)."""
 
+import re
+
 import pytest
 from label_bounds import BOUNDS, OF_METRIC
-from metrics_in_code import PREFIX, metrics_in_code
+from metrics_in_code import PREFIX, ROOT, metrics_in_code
 from operations_document import DOCUMENT, document
 
+# Words in documents that begin like metrics.
+NO_METRICS = {"interlock_gateway", "interlock_sdk", "interlock_pushed"}
 AGAIN = "run python tests/observability/operations_document.py"
 
 
@@ -18,6 +22,17 @@ def test_every_label_of_every_metric_is_bounded_and_no_bound_is_left_over() -> N
     used = {(metric.name, label) for metric in metrics_in_code() for label in metric.labels}
     assert {label for name, label in used if (name, label) not in OF_METRIC} == BOUNDS.keys()
     assert OF_METRIC.keys() <= used
+
+
+@pytest.mark.req("OBS-1")
+def test_every_document_names_metrics_that_there_are() -> None:
+    there = {name for metric in metrics_in_code() for name in (metric.name, metric.shown, *metric.series)}
+    named = {
+        (path.name, name)
+        for path in (*DOCUMENT.parent.glob("*.md"), *ROOT.glob("*.md"))
+        for name in re.findall(r"(?<![\w/.])interlock_[a-z_]*[a-z](?![\w/.*])", path.read_text(encoding="utf-8"))
+    }
+    assert {(path, name) for path, name in named if name not in there | NO_METRICS} == set()
 
 
 @pytest.mark.req("OBS-1")
