@@ -31,6 +31,7 @@ RETRYABLE = (GatewayUnavailableError, DeadlineExceededError, LimitExceededError)
 KINDS = ("changes", "previews", "takes back", "asks", "asks later", "reads", "batches")
 _BATCH = ("note", "look", "note", "browse")
 _ROLLBACKS = 40
+_PACE = 3
 
 
 @dataclass
@@ -87,7 +88,8 @@ class ClusterAgent:
             if self.stopping.is_set():
                 return
             await kinds[self.kind](session, f"{self.session_id}-{number}")
-            await a_moment()
+            for _ in range(_PACE):  # what is under load is to fail, not the machine
+                await a_moment()
 
     async def repeat(self, gateway: Gateway, ledger: Callable[[str], bool]) -> None:
         """Ask for every call again, and take to its end what was being taken back."""

@@ -16,11 +16,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cluster import APPROVER_TOKEN, DOORS, NAMES, Cluster, running_cluster
+from cluster import APPROVER_TOKEN, DOORS, NAMES, PATIENCE_S, Cluster, running_cluster
 from cluster_agents import KINDS, ClusterAgent, People, Seen
 from crash_judge import Evidence, Fault, judged
 from crash_records import CallKey, Receipts
-from gateway_process import PATIENCE_S
 from postgres_server import PostgresServer
 from s3_server import S3Server
 from waiting import eventually

@@ -8,7 +8,7 @@ from postgres_server import PostgresServer
 from s3_server import S3Server
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.req("STATE-2", "ART-2", "PIPE-9", "PIPE-10", "CHK-9", "AUD-2")
 async def test_three_replicas_that_are_killed_cut_off_and_replaced_lose_nothing_and_do_nothing_twice(
     socket_directory: Path, postgres: PostgresServer, s3: S3Server
