@@ -1,10 +1,11 @@
 """Where a call stands, for whoever asks later (CHK-4)."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from interlock_gateway.core.call import CallKind, CallResult, CallState, CallStatus
 from interlock_gateway.core.session import Principal
+from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.asking import checkpoint_ref
 from interlock_gateway.pipeline.conclusion import STATE_OF
@@ -57,15 +58,23 @@ class CallRecords:
         except StateError as error:
             raise unavailable(error) from None
 
-    async def wait(self, caller: Caller, timeout_s: float | None) -> KnownCall:
+    async def wait(
+        self,
+        principal: Principal,
+        session_id: str,
+        call_id: str,
+        timeout_s: float | None,
+        *,
+        trace: TraceContext | None = None,
+    ) -> KnownCall:
         """Where the call stands once it is settled, or after `timeout_s` seconds; without, as long as it takes.
 
         Whoever waits goes on with a call that people have decided about. Raises `RequestError`.
         """
         clock = self._parts.clock
         until = None if timeout_s is None else clock.monotonic() + timeout_s
-        live = await self._parts.sessions.owned(caller.principal, caller.session_id)
-        caller = replace(caller, until=until)
+        live = await self._parts.sessions.owned(principal, session_id)
+        caller = Caller(principal, session_id, call_id, until, trace=trace)
         try:
             known = await self._known(caller, live)
             while not known.settled and (until is None or clock.monotonic() < until - MARGIN_S):

@@ -20,7 +20,6 @@ from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
-from interlock_gateway.pipeline.resumptions import Caller as Asker
 from interlock_gateway.sessions.live import LiveSession
 from interlock_gateway.transport.grpc import decode, encode
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
@@ -108,8 +107,8 @@ class GatewayRpcs:
     async def wait_call(self, caller: Caller, request: pb.WaitCallRequest) -> pb.WaitCallResponse:
         """Where a call stands once it is settled, or when the time is up."""
         timeout_s = decode.shorter(request.timeout if request.HasField("timeout") else None, caller.deadline_s)
-        asker = Asker(caller.principal, request.session_id, request.call_id, trace=caller.trace)
-        known = await self._calls.wait(asker, timeout_s)
+        asked = (caller.principal, request.session_id, request.call_id)
+        known = await self._calls.wait(*asked, timeout_s, trace=caller.trace)
         return pb.WaitCallResponse(call=encode.call_record(known))
 
     async def resolve(self, caller: Caller, request: pb.ResolveRequest) -> pb.ResolveResponse:
