@@ -77,15 +77,16 @@ class Sweeper:
         """
         if not await self._turn(SWEEP, 0.0 if urgent else self._retention.every_s):
             return None
-        swept = Swept()
+        swept, done = Swept(), False
         try:
             await self._sweep(swept)
+            done = True
         except (StateError, ArtifactStoreError) as error:
             swept.failure = error.message
             _log.warning("a sweep of the artifact store failed", extra={"problem": error.message})
         finally:
             with suppress(StateError):
-                await self._index.end_turn(SWEEP, self._who, now=self._clock.now(), done=not swept.failure)
+                await self._index.end_turn(SWEEP, self._who, now=self._clock.now(), done=done)
         if any(swept.counts.values()):
             removed = {reason.value: count for reason, count in swept.counts.items() if count}
             _log.info("artifacts were removed", extra={"removed": removed, "bytes": sum(swept.sizes.values())})
