@@ -72,11 +72,14 @@ def test_the_entry_shown_to_people_can_be_pasted() -> None:
 def test_the_configuration_in_force_is_shown_without_its_secrets(tmp_path: Path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text(
-        "providers: [{name: a, address: 'unix:/a', token: geheim}]\nstate: {database: 'postgresql://u:geheim@db/i?sslmode=require&password=geheim'}\n"
+        "providers: [{name: a, address: 'unix:/a', token: geheim}]\n"
+        "provider_credentials: {mesh: {token: geheim}}\n"
+        "state: {database: 'postgresql://u:geheim@db/i?sslmode=require&password=geheim'}\n"
     )
     shown = run_json("config", "show", "--config", file, env={"INTERLOCK__SERVER__DRAIN_S": "7"})
     assert shown["server"]["drain_s"] == 7
     assert shown["providers"][0]["token"] == "***"
+    assert shown["provider_credentials"]["mesh"]["token"] == "***"
     assert shown["state"]["database"] == "postgresql://***@db/i?sslmode=require&password=***"
     text = run("config", "show", "--config", file).stdout
     assert "geheim" not in text
