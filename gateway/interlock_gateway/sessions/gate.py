@@ -26,15 +26,17 @@ BURST_S = 0.5
 """How long a call may be expected to wait, when all was calm before."""
 STANDING_S = 0.2
 """After how long with somebody in it a queue is no burst any more."""
-TARGET_S = 0.03
-"""How long a call may be expected to wait in a queue that stands, and how long policy may keep calls waiting."""
+TARGET_S = 0.05
+"""How long a call may be expected to wait in a queue that stands."""
+POLICY_S = 0.1
+"""How long policy may keep calls waiting before no more are begun: well below what it takes to be denied for it."""
 CALM_S = 1.0
 """After how long without a refusal all is calm."""
 WINDOW_S = 0.1
 """Over how long it is counted how many calls begin."""
 SLOWER = 0.93
 """What is kept of the highest rate with each window in which fewer calls began."""
-LEAST_RATE = 100.0
+LEAST_RATE = 200.0
 LOOK_AGAIN_S = 0.002
 READING_S = 0.001
 """The processor time that reading from those who are refused a lot may take in one turn."""
@@ -73,7 +75,7 @@ class Gate:
         self._turning = False
         self._a_turn = FIRST_A_TURN
         self._left = int(FIRST_A_TURN)
-        self._rate = 10 * LEAST_RATE
+        self._rate = 5 * LEAST_RATE
         self._begun = 0
         self._counted_from = 0.0
 
@@ -164,7 +166,7 @@ class Gate:
         """Once in each turn of the loop in which calls begin, or wait."""
         self._turning, self._coming = False, 0
         self._adapt()
-        stalled = self.delay_s() > TARGET_S
+        stalled = self.delay_s() > POLICY_S
         self._left = 0 if stalled else int(self._a_turn)
         for _ in range(2 if self._count else len(self._slowed)):
             if self._slowed:
