@@ -13,7 +13,7 @@ LEFT_OUT = (
     "__pycache__", "test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "turtle.py", "ensurepip",
     "pydoc_data", "venv", "site-packages", "dist-packages", "config-*", "_tkinter*.so", "_test*.so", "_ctypes_test*.so",
     "_xx*.so", "xxlimited*.so", "nis.*.so", "_dbm.*.so", "_gdbm.*.so", "spwd.*.so", "ossaudiodev.*.so",
-    "readline.*.so", "_curses*.so", "*.a", "*.exe", "LICENSE.txt",
+    "readline.*.so", "_curses*.so", "*.a", "*.exe",
 )  # fmt: skip
 """Of the standard library: what tests it, what draws on screens, what installs, what asks old directories."""
 _FOUND = re.compile(r"^\s*(?:\S+ => )?(?P<path>/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
