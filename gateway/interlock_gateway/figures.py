@@ -10,6 +10,7 @@ from interlock_gateway.telemetry.surroundings import (
     show_build,
     watch_audit,
     watch_calls,
+    watch_gate,
     watch_health,
     watch_policy_workers,
     watch_providers,
@@ -26,6 +27,7 @@ def show(gateway: Gateway) -> None:
     show_build(metrics, version("interlock-gateway"))
     watch_health(metrics, lambda: gateway.serving, lambda: [(one.name, one.healthy) for one in gateway.components()])
     watch_calls(metrics, lambda: pipeline.in_flight, lambda: len(pipeline.held), lambda: len(rooms.parts.sessions))
+    watch_gate(metrics, pipeline.gate)
     watch_requests(metrics, lambda: gateway.requests.ended, lambda: gateway.requests.refused)
     watch_audit(metrics, rooms.audit)
     watch_state(metrics, lambda: store.stands, lambda: store.waiting)

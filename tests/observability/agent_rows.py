@@ -88,9 +88,10 @@ ROWS = (
             ),
             Panel(
                 "Under way",
-                "Calls in flight, callers that wait for people, sessions in memory.",
+                "Calls in flight, those that wait to begin, callers that wait for people, sessions in memory.",
                 (
                     Query(f"sum({of('interlock_calls_in_flight')})", "calls in flight"),
+                    Query(f"sum({of('interlock_calls_waiting')})", "wait to begin"),
                     Query(f"sum({of('interlock_calls_held_open')})", "wait for people"),
                     Query(f"sum({of('interlock_sessions')})", "sessions"),
                 ),

@@ -127,17 +127,18 @@ def _events() -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    yield from _table(("key", "meaning"), ((f"`{name}`", meaning) for name, meaning in _settings("", config_shape())))
+    yield from _table(("key", "meaning"), ((f"`{name}`", meaning) for name, meaning in settings_in("", config_shape())))
 
 
-def _settings(above: str, shape: Shape) -> Iterator[tuple[str, str]]:
+def settings_in(above: str, shape: Shape) -> Iterator[tuple[str, str]]:
+    """Every key below `above`, in full, with what it means."""
     for name, inner in shape.fields.items():
         key = f"{above}{name}"
         target = inner.item if inner.kind in {Kind.LIST, Kind.MAP} and inner.item is not None else inner
         if inner.kind is not Kind.SECTION:
             yield key, shape.infos[name].description or ""
         if target.kind is Kind.SECTION:
-            yield from _settings(key + _SUFFIX[inner.kind], target)
+            yield from settings_in(key + _SUFFIX[inner.kind], target)
 
 
 _SUFFIX = {Kind.SECTION: ".", Kind.LIST: "[].", Kind.MAP: ".NAME.", Kind.VALUE: "."}

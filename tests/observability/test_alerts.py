@@ -24,7 +24,9 @@ from alert_rules import (
     recorded,
 )
 from dashboard_json import DASHBOARD
+from interlock_gateway.config_loader.shape import config_shape
 from metrics_in_code import metrics_in_code
+from operations_document import settings_in
 
 PARTS = ("What it means", "What users see", "Look", "Do", "Do not")
 HEADING = re.compile(r"^## (?P<title>\w+)\n(?P<text>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
@@ -107,3 +109,14 @@ def test_runbooks_name_metrics_that_there_are() -> None:
     there = {name for metric in metrics_in_code() for name in (*metric.series, metric.shown)} | recorded()
     named = set(re.findall(r"\binterlock_[a-z_]+", RUNBOOKS.read_text(encoding="utf-8"))) - {"interlock_gateway"}
     assert named <= there
+
+
+@pytest.mark.req("OBS-3")
+def test_runbooks_name_commands_and_settings_that_there_are() -> None:
+    text = RUNBOOKS.read_text(encoding="utf-8")
+    commands = re.findall(r"^#+ interlock (.+)$", (ROOT / "docs" / "cli.md").read_text(encoding="utf-8"), re.MULTILINE)
+    for words in re.findall(r"`interlock ([a-z][a-z -]*?)(?:`| [A-Z]| -)", text):
+        assert words in commands, words
+    settings = {name for name, _ in settings_in("", config_shape())}
+    for key in re.findall(r"`((?:server|policy|state|limits|audit|tracing|metrics)\.[a-z_.]+)`", text):
+        assert key in settings, key

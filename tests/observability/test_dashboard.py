@@ -18,6 +18,7 @@ from dashboard_panels import ROWS, panels
 from dashboard_picture import PICTURE, picture
 from metrics_in_code import metrics_in_code
 from observed_run import Observed, observed
+from waiting import eventually
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 AGAIN = "run python tests/observability/dashboard_json.py"
@@ -135,7 +136,8 @@ async def test_rules_are_evaluated_without_an_error_and_nothing_fires_that_shoul
 
 @pytest.mark.req("OBS-1")
 async def test_every_scrape_went_well(run: Observed) -> None:
-    assert [target["lastError"] for target in run.prometheus.targets()] == ["", ""]
+    # A scrape that a busy machine cut short is followed by one that is not; one that fails in earnest, by none.
+    await eventually(lambda: [target["lastError"] for target in run.prometheus.targets()] == ["", ""])
 
 
 @pytest.mark.req("OBS-1", "CON-4")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from prometheus_client import Info
 
 from interlock_gateway.audit.log import AuditLog
+from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.telemetry.metrics import Metrics
 
 MAX_PROVIDERS = 200
@@ -101,6 +102,15 @@ def watch_calls(
         "interlock_calls_held_open", "Callers that wait for the outcome of a checkpoint.", lambda: {(): waiting()}
     )
     metrics.watch("interlock_sessions", "Sessions that are in memory.", lambda: {(): sessions()})
+
+
+def watch_gate(metrics: Metrics, gate: Gate) -> None:
+    """Show how many calls have to wait before they begin, because more come than a turn of the loop can take."""
+    metrics.watch("interlock_calls_waiting", "Calls that wait to begin.", lambda: {(): gate.waiting})
+    metrics.watch_total("interlock_calls_delayed", "Calls that had to wait to begin.", lambda: {(): gate.waited})
+    metrics.watch_total(
+        "interlock_calls_delayed_seconds", "How long calls waited to begin, together.", lambda: {(): gate.waited_s}
+    )
 
 
 def watch_health(
