@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from asked_opa import STRICT, asking, does, failure, said, saying, unix
 from broken_opa import broken_opa
-from certificates import Authority, Certificate
 from interlock_gateway.core.decision import GatewayErrorCode
 from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.opa.settings import OpaAccess
+from opa_certificates import Authority, Certificate
 from opa_process import OpaProcess, free_port, running_opa
 from waiting import eventually
 
