@@ -369,7 +369,7 @@ class CallPipeline:
         if (refusal := self._steps.ready_to_send(run)) is not None:
             return refusal
         if run.request.checkpoint_mode is CheckpointMode.WAIT:
-            self.held.check_room()
+            self.held.check_room(run.principal.id)
         if not run.read_only:
             return await self._asking.ask(run)
         # Like any other call it is kept or not kept, whoever hangs up in between.

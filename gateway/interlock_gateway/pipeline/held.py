@@ -26,6 +26,7 @@ from interlock_gateway.pipeline.resumptions import Caller, Resumptions, requeste
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.under_way import put_down
 from interlock_gateway.providers.port import ignore_events
+from interlock_gateway.sessions.shares import Shares
 
 KEEPALIVE_S = 15.0
 """How often whoever watches a call is told that it still waits."""
@@ -54,22 +55,23 @@ class HeldCalls:
         self._core = core
         self._bells = Bells(parts.store.changes)
         self._holding: Counter[tuple[str, str]] = Counter()
+        self._room = Shares(parts.settings.max_waiting_calls)
         self._holders = Holders(parts, self._holding.keys)
         self._resumptions = Resumptions(parts)
         self._conclusion = Conclusion(parts)
 
     def __len__(self) -> int:
-        return self._holding.total()
+        return self._room.count
 
-    def check_room(self) -> None:
-        """Raise `RequestError` when as many calls are held open as may be."""
-        if len(self) >= self._parts.settings.max_waiting_calls:
+    def check_room(self, principal_id: str) -> None:
+        """Raise `RequestError` when as many calls are held open as may be, or the principal has its share of them."""
+        if self._room.refusal(principal_id) is not None:
             raise RequestError(RequestFault.OVERLOADED, "too many calls wait for people")
 
     async def _check_room_for(self, caller: Caller, held: CallResult) -> None:
         """Like `check_room`; whoever people were just asked for is let in, or they would be asked for nobody."""
         try:
-            self.check_room()
+            self.check_room(caller.principal.id)
         except RequestError:
             checkpoint = await self._parts.store.checkpoints.checkpoint_of_call(*caller.key)
             asked = checkpoint.decision if checkpoint is not None else None
@@ -90,7 +92,7 @@ class HeldCalls:
         if request.checkpoint_mode is CheckpointMode.DETACH:
             return await self._settled(caller, for_people=False) or held
         await self._check_room_for(caller, held)
-        self._holding[caller.key] += 1
+        self._hold(caller)
         try:
             outcome = await self._settled(caller)
         except asyncio.CancelledError:
@@ -101,21 +103,27 @@ class HeldCalls:
                 self._parts.tasks.start(self.abandoned(caller))
             raise
         finally:
-            self._holding[caller.key] -= 1
-            if not self._holding[caller.key]:
-                del self._holding[caller.key]
+            self._let_go(caller)
         return outcome or await self.abandoned(caller) or held
 
     async def wait(self, caller: Caller) -> bool:
         """Whether there was an answer, once there is one or the caller's time is up; the call goes on when they go."""
-        self.check_room()
-        self._holding[caller.key] += 1
+        self.check_room(caller.principal.id)
+        self._hold(caller)
         try:
             return await self._settled(caller) is not None
         finally:
-            self._holding[caller.key] -= 1
-            if not self._holding[caller.key]:
-                del self._holding[caller.key]
+            self._let_go(caller)
+
+    def _hold(self, caller: Caller) -> None:
+        self._room.take(caller.principal.id)
+        self._holding[caller.key] += 1
+
+    def _let_go(self, caller: Caller) -> None:
+        self._room.give_back(caller.principal.id)
+        self._holding[caller.key] -= 1
+        if not self._holding[caller.key]:
+            del self._holding[caller.key]
 
     async def end_if_decided(self, caller: Caller) -> None:
         """End the call when people have decided that it does not run; one that they approved is not begun."""

@@ -7,15 +7,18 @@ from pathlib import Path
 import grpc
 import grpc.aio
 import pytest
+from asked_people import person
 from gateway_bench import Bench, bench
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from interlock import Gateway as Client
 from interlock.admin import Approvals
+from interlock.errors import RequestError
 from interlock.v1 import call_pb2, gateway_service_pb2, gateway_service_pb2_grpc
-from interlock_gateway.config import Front, ServerConfig
+from interlock_gateway.config import Front, IdentityConfig, LimitsConfig, ServerConfig
 from interlock_gateway.sessions import gate as gate_module
+from waiting import eventually
 
 CALLS = 150
 
@@ -114,3 +117,28 @@ async def test_the_client_comes_again_after_the_time_it_was_told(at: Bench, monk
     monkeypatch.setattr(gate_module, "TARGET_S", 5.0)
     assert [result.text for result in await asyncio.gather(*calls)] == [str(number) for number in range(40)]
     assert len(at.ledger.ran) == 41
+
+
+@pytest.mark.req("REL-8", "CHK-4")
+async def test_one_agent_does_not_hold_open_all_calls_that_may_be(socket_directory: Path) -> None:
+    server = ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), drain_s=5.0)
+    identity = IdentityConfig(anonymous_agents_on_loopback=True)
+    limits = LimitsConfig(max_waiting_calls=5)
+    async with (
+        bench(socket_directory, server=server, identity=identity, limits=limits) as at,
+        person(at.gateway) as bob,
+    ):
+        held = at.gateway.rooms.pipeline.held
+        mine = at.agent.session("mine")
+        calls = [asyncio.create_task(mine.call("wreck", {"what": str(number)})) for number in range(4)]
+        asked = [await bob.asked() for _ in calls]
+        await eventually(lambda: len(held) == 4)
+        with pytest.raises(RequestError):
+            await mine.call("wreck", {"what": "too much"}, timeout=2)
+        async with Client(at.gateway.endpoints.agents[1], timeout=30) as another:
+            calls.append(asyncio.create_task(another.session("theirs").call("wreck", {"what": "theirs"})))
+            asked.append(await bob.asked())
+            for checkpoint in asked:
+                await bob.approves(checkpoint)
+            assert {(await call).text for call in calls} == {"gone"}
+    assert len(held) == 0
