@@ -12,7 +12,7 @@ import pytest
 from interlock import CallStatus, Gateway, Session
 from opa_process import free_port
 from pod_on_this_machine import STATUS, running_pod
-from rendering import Helm, Manifest, Values, example, pod_specs
+from rendering import Helm, Manifest, Values, example, gateway_config, pod_specs
 from waiting import eventually_so
 
 # What a decision may take is not what is tried here, and other tests may run beside.
@@ -67,12 +67,9 @@ async def test_an_opa_server_that_was_rendered_decides_beside_the_gateway_and_fo
     helm: Helm, program: Callable[[str], Path], socket_directory: Path, connect: str
 ) -> None:
     secrets = {"opa": {"token": "a-token-of-both-containers"}}
-    values: Values = {
-        "ports": {"health": free_port(), "metrics": free_port()},
-        "opa": {"enabled": True, "connect": connect}
-        | ({"tokenSecret": {"name": "opa"}} if connect == "loopback" else {}),
-    }
-    manifests = with_port_of_opa(helm.manifests(example("sidecar-pod"), PATIENT, values), free_port())
+    opa: Values = {"enabled": True, "connect": connect, "tokenSecret": {"name": "opa" if connect == "loopback" else ""}}
+    values = {"ports": {"health": free_port(), "metrics": free_port()}, "opa": opa}
+    manifests = with_ports_of_opa(helm.manifests(example("sidecar-pod"), PATIENT, values), free_port(), free_port())
     ((_, spec),) = pod_specs(manifests)
     programs = {"interlock-opa": program("opa")}
     with running_pod(spec, manifests, socket_directory, secrets=secrets, programs=programs) as pod:
@@ -80,19 +77,18 @@ async def test_an_opa_server_that_was_rendered_decides_beside_the_gateway_and_fo
         for name in ("interlock-opa", "interlock-toolbox", "interlock"):
             pod.start(name)
         await asyncio.to_thread(pod.wait_for, "interlock", "startupProbe")
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            asked = pod.container("interlock-opa")[probe]["httpGet"]
+            assert status_of(f"http://127.0.0.1:{asked['port']}{asked['path']}", "") == 200
         async with Gateway(pod.environment("agent")["INTERLOCK_ADDRESS"]) as gateway:
             session = await gateway.open_session(intent="look at the plan")
-
             await tools_are_there(session)
             assert "Water the plants." in (await session.call("read", {"path": "plan.md"})).text
             assert (await session.call("bash", {"command": "rm -rf /"})).status is CallStatus.DENIED
         if connect == "loopback":
-            url = next(one for one in pod.container("interlock-opa")["args"] if one.startswith("--addr=")).partition(
-                "="
-            )[2]
-            assert status_of(f"http://{url}/v1/policies", "") == 401
-            assert status_of(f"http://{url}/v1/policies", "another") == 401
-            assert status_of(f"http://{url}/v1/policies", secrets["opa"]["token"]) == 200
+            url = f"{gateway_config(manifests)['policy']['opa']['url']}/v1/policies"
+            assert [status_of(url, token) for token in ("", "another")] == [401, 401]
+            assert status_of(url, secrets["opa"]["token"]) == 200
 
 
 async def tools_are_there(session: Session) -> None:
@@ -104,9 +100,9 @@ async def tools_are_there(session: Session) -> None:
     await eventually_so(are_listed)
 
 
-def with_port_of_opa(manifests: list[Manifest], port: int) -> list[Manifest]:
-    """The manifests with another port for OPA and none for its health: on this machine others may have them."""
-    text = json.dumps(manifests).replace("127.0.0.1:8181", f"127.0.0.1:{port}").replace("0.0.0.0:8282", "127.0.0.1:0")
+def with_ports_of_opa(manifests: list[Manifest], port: int, health: int) -> list[Manifest]:
+    """The manifests with other ports for OPA and its health: on this machine others may have them."""
+    text = json.dumps(manifests).replace("127.0.0.1:8181", f"127.0.0.1:{port}").replace("8282", str(health))
     changed: list[Manifest] = json.loads(text)
     return changed
 

@@ -8,7 +8,7 @@ restartPolicy: Always
 args:
   - run
   - --server
-  - --disable-telemetry
+  - --skip-version-check
   - --log-level=error
   - --diagnostic-addr=0.0.0.0:8282
   {{- if .Values.opa.configSecret.name }}
