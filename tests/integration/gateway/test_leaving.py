@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from pathlib import Path
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -44,8 +45,9 @@ async def test_the_address_for_health_tells_health_and_serves_nothing_else(
                 gateway_service_pb2.CallToolRequest(), timeout=10
             )
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        described: Any = channel.unary_unary("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await channel.unary_unary("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")(b"", timeout=10)
+            await described(b"", timeout=10)
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
         at.gateway.leave()
         assert await told(health) == Says.NOT_SERVING
