@@ -102,30 +102,36 @@ class Drain(Cycle):
                 task.cancel()
         tally.drains += 1
         tally.under_way.append(self._answered() - answered)
-        tally.faults += [f"drain {self._name}: an agent failed: {one!r}" for one in ended if one is not None]
+        for one in ended:
+            if one is not None:
+                self._fault(f"an agent failed: {one!r}")
         if code != 0:
-            tally.faults.append(f"drain {self._name}: the gateway ended with {code}")
+            self._fault(f"the gateway ended with {code}")
         self._look()
+
+    def _fault(self, what: str) -> None:
+        self._drains.faults.append(f"drain {self._name}: {what}")
+        self._drains.tell(self._drains.faults[-1])
 
     def _answered(self) -> int:
         return sum(told.first is not None for agent in self._agents for told in agent.told)
 
     def _look(self) -> None:
         """Whatever happened was answered, and all that is on disk is known."""
-        world, tally = self._world, self._drains
+        world = self._world
         told = {told.call: told for agent in self._agents for told in agent.told}
         for effect in world.read_ledger():
             one = told.get(effect.call)
             if one is not None and one.first is None:
-                tally.faults.append(f"drain {self._name}: nobody was told of {effect.tool} {effect.key}")
+                self._fault(f"nobody was told of {effect.tool} {effect.key}")
         stored = world.database.stored(f"c{self._name}-%")
         for call, state in stored.calls.items():
             if state in {"intended", "outcome_unknown", "undoing", "undo_unknown"}:
-                tally.faults.append(f"drain {self._name}: {call} is {state}")
+                self._fault(f"{call} is {state}")
         left = world.directory / "state"
         report = verify(left / "audit", (left / "audit-key.pem.pub").read_bytes())
         if report.problem or report.end is not LogEnd.CLOSED:
-            tally.faults.append(f"drain {self._name}: the receipts end {report.end.value}: {report.problem}")
+            self._fault(f"the receipts end {report.end.value}: {report.problem}")
 
 
 async def drains_hold(directory: Path, *, drains: int, seed: int, progress: Progress = silent) -> DrainTally:
