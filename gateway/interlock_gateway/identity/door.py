@@ -11,7 +11,8 @@ from interlock_gateway.identity.oidc.grants import refuse_contradiction
 from interlock_gateway.identity.peer import Certificate, Peer
 from interlock_gateway.identity.refusals import Refusal, RefusalLog, RefusedError
 
-_SEND_ONE = "send credentials: a client certificate, or authorization: Bearer and a token"
+_SEND_ONE = "send a token: authorization: Bearer and the token"
+_OR_SHOW = "; or connect with a client certificate"
 ANONYMOUS = Principal("anonymous", "anonymous", frozenset({Role.AGENT}))
 
 
@@ -95,7 +96,7 @@ class NetworkDoor:
             raise RefusedError(Refusal.CERTIFICATE_UNKNOWN, "the certificate is nobody's here", detail)
         if self._anonymous and peer.local:
             return ANONYMOUS
-        raise RefusedError(Refusal.NO_CREDENTIALS, _SEND_ONE)
+        raise RefusedError(Refusal.NO_CREDENTIALS, f"{_SEND_ONE}{_OR_SHOW if self._holders is not None else ''}")
 
     def _checked(self, principal: Principal) -> Principal:
         """`principal`, unless it is an agent who decides about calls, by its roles or by a webhook."""
