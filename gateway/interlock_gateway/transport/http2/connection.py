@@ -55,6 +55,8 @@ ANYBODYS_CALLS = 64
 """Calls that anybody may make, such as watches of health, that one connection may have under way at once."""
 SHARES = 4
 """One connection may hold one of so many parts of what the requests that are arriving may hold."""
+LAST_HEARD_S = 1.0
+"""How long a client is listened to that has been told all, and does not close."""
 MANY_REFUSED = 8
 """So many refusals for what was read at once are a lot: who is refused less is read as ever."""
 _PLAIN = (b"grpc-accept-encoding", b"identity")
@@ -106,6 +108,7 @@ class ServerConnection(Link):
         self._going = False
         self._refused: set[int] = set()
         self._slowed = False
+        self._parted = False
         self.peer = Peer(local=False)
         """The other end."""
 
@@ -135,6 +138,8 @@ class ServerConnection(Link):
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; of who is refused a lot, no more than a little in each turn of the loop."""
+        if self._parted:
+            return
         gate = self._intake.gate
         if gate is None or not gate.crowded:
             super().data_received(data)
@@ -164,6 +169,8 @@ class ServerConnection(Link):
 
     def flush(self) -> None:
         """Send what may be sent, and note what has to wait for the client."""
+        if self._parted:
+            return
         super().flush()
         unread = self.http2.queued_body_size() if self.open else 0
         if unread != self._unread:
@@ -216,7 +223,7 @@ class ServerConnection(Link):
         for call in self.calls:
             call.fail(StatusError(Status.UNAVAILABLE, words))
         self.flush()
-        self.close()
+        self._part()
 
     def head(self, stream_id: int, fields: Fields, *, last: bool) -> None:
         """Send the head of an answer."""
@@ -334,4 +341,18 @@ class ServerConnection(Link):
 
     def _leave(self) -> None:
         if not self._calls:
+            self._part()
+
+    def _part(self) -> None:
+        """Say no more, and close when the client has, or soon.
+
+        Closed at once, while the client is saying something, it may throw away the answers that it has not read yet.
+        """
+        if self._parted or self._transport is None or not self.open:
+            return
+        if not self._transport.can_write_eof():
             self.close()
+            return
+        self._parted = True
+        self._transport.write_eof()
+        self._loop.call_later(LAST_HEARD_S, self.close)
