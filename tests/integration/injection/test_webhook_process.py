@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 import trustme
+from certificates import key_pem
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
 from interlock_gateway.injection.deciding import Outcome
 from interlock_gateway.injection.settings import load_webhook_config
 from interlock_gateway.injection.template import Template, load_template
@@ -271,7 +273,8 @@ def test_it_answers_until_its_delay_is_over_and_a_second_signal_ends_that(place:
 @pytest.mark.parametrize(
     ("file", "text", "said"),
     [
-        ("tls.key", "nonsense", "are no certificate with its key"),
+        ("tls.key", "nonsense", "tls.key: "),
+        ("tls.key", key_pem(ec.generate_private_key(ec.SECP256R1()), b"secret").decode(), "tls.key: "),
         ("sidecar.yaml", "volumes: []", "initContainers is required"),
         ("webhook.yaml", "lisen: x", "lisen is not a setting"),
     ],

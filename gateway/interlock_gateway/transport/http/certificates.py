@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from cryptography import x509
-
 from interlock_gateway.errors import ConfigError
+from interlock_gateway.transport.tls.pair import UnusableError, load_pair
 
 _log = logging.getLogger(__name__)
 
@@ -22,10 +21,6 @@ class _Pair:
     digest: str
 
 
-class UnusableCertificateError(Exception):
-    """The files hold no certificate with its key; says which, and nothing that stands in them."""
-
-
 class ServedCertificate:
     """A certificate with its key, in PEM files. `context` stays the same; what it shows follows the files.
 
@@ -35,12 +30,12 @@ class ServedCertificate:
     def __init__(self, cert_file: Path, key_file: Path) -> None:
         self._files = (cert_file, key_file)
         self._problem = ""
+        self.context = _context()
         try:
             self._pair = self._read()
-        except UnusableCertificateError as error:
+            load_pair(self.context, *self._files)
+        except UnusableError as error:
             raise ConfigError(str(error)) from None
-        self.context = _context()
-        self.context.load_cert_chain(*self._files)
         # Once for each handshake, with a name or without one.
         self.context.sni_callback = self._show
 
@@ -56,7 +51,7 @@ class ServedCertificate:
                 self._problem = ""
                 return False
             self._pair = self._read()
-        except UnusableCertificateError as error:
+        except UnusableError as error:
             # A rotation under way passes by itself. What stays wrong is said once, not every few seconds.
             if str(error) != self._problem:
                 _log.warning("the new certificate cannot be used", extra={"problem": str(error)})
@@ -79,16 +74,10 @@ class ServedCertificate:
     def _read(self) -> _Pair:
         digest = _digest(self._files)
         context = _context()
-        try:
-            context.load_cert_chain(*self._files)
-            certificate = x509.load_pem_x509_certificate(self._files[0].read_bytes())
-        except (OSError, ValueError) as error:
-            raise UnusableCertificateError(
-                f"{self._named()} are no certificate with its key: {_words(error)}"
-            ) from None
+        ends_at = load_pair(context, *self._files)
         if _digest(self._files) != digest:
-            raise UnusableCertificateError(f"{self._named()} changed while they were read")
-        return _Pair(context, certificate.not_valid_after_utc, digest)
+            raise UnusableError(f"{self._named()} changed while they were read")
+        return _Pair(context, datetime.fromtimestamp(ends_at, UTC), digest)
 
     def _named(self) -> str:
         return " and ".join(map(str, self._files))
@@ -110,10 +99,4 @@ def _digest(files: tuple[Path, Path]) -> str:
     try:
         return sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
     except OSError as error:
-        raise UnusableCertificateError(f"{error.filename}: {error.strerror}") from None
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, ssl.SSLError):
-        return str(error.reason or "not PEM").lower().replace("_", " ")
-    return str(getattr(error, "strerror", None) or "not PEM")
+        raise UnusableError(f"{error.filename}: {error.strerror}") from None

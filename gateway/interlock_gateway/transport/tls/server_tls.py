@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
 
 from interlock_gateway.config_server import TlsConfig
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ConfigError
+from interlock_gateway.transport.tls.pair import UnusableError, load_pair, said
 
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Those of TLS 1.2 that HTTP/2 allows (RFC 9113, appendix A); TLS 1.3 has no others."""
@@ -33,10 +33,6 @@ class Material:
     authorities: bytes | None
     ends_at: float
     digest: str
-
-
-class UnusableError(Exception):
-    """The files cannot be used; says why, and nothing that stands in them."""
 
 
 class ServerTls:
@@ -125,11 +121,7 @@ def _read(config: TlsConfig, now: float) -> Material:
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
     # A session that is resumed shows no certificate: each connection shows its own.
     context.num_tickets = 0
-    try:
-        context.load_cert_chain(config.cert_file, config.key_file, password=_no_password)
-    except (OSError, ValueError) as error:
-        raise UnusableError(f"{config.cert_file} and {config.key_file}: {_words(error)}") from None
-    ends_at = _ends_at(config.cert_file, certificate)
+    ends_at = load_pair(context, config.cert_file, config.key_file)
     if ends_at <= now:
         raise UnusableError(f"{config.cert_file} has expired")
     if authorities is not None:
@@ -143,17 +135,8 @@ def _believe(context: ssl.SSLContext, config: TlsConfig, authorities: bytes) -> 
     try:
         context.load_verify_locations(cadata=authorities.decode("ascii"))
     except (ssl.SSLError, ValueError) as error:
-        raise UnusableError(f"{config.client_ca_file} holds no authorities: {_words(error)}") from None
+        raise UnusableError(f"{config.client_ca_file} holds no authorities: {said(error)}") from None
     context.verify_mode = ssl.CERT_REQUIRED if config.clients == "require" else ssl.CERT_OPTIONAL
-
-
-def _ends_at(file: Path, certificate: bytes) -> float:
-    from cryptography import x509  # noqa: PLC0415 -- 2 MB that only who has a certificate pays for
-
-    try:
-        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
-    except ValueError:
-        raise UnusableError(f"{file} holds no certificate in PEM") from None
 
 
 def _bytes(config: TlsConfig) -> tuple[bytes, bytes, bytes | None]:
@@ -166,16 +149,3 @@ def _bytes(config: TlsConfig) -> tuple[bytes, bytes, bytes | None]:
 
 def _digest(config: TlsConfig) -> str:
     return sha256(b"".join(sha256(one or b"").digest() for one in _bytes(config))).hexdigest()
-
-
-def _no_password() -> bytes:
-    # Without this, OpenSSL would ask for the password of an encrypted key on the terminal.
-    return b""
-
-
-def _words(error: Exception) -> str:
-    """What is wrong, in words that say nothing of the content."""
-    if isinstance(error, ssl.SSLError):
-        said = (error.reason or "no PEM").lower().replace("_", " ")
-        return {"key values mismatch": "the key is not the certificate's"}.get(said, said)
-    return str(getattr(error, "strerror", None) or "no PEM")
