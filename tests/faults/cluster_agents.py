@@ -32,6 +32,7 @@ KINDS = ("changes", "previews", "takes back", "asks", "asks later", "reads", "ba
 _BATCH = ("note", "look", "note", "browse")
 _ROLLBACKS = 40
 _PACE = 3
+_ANSWERING_S = 20.0
 
 
 @dataclass
@@ -253,7 +254,13 @@ class People:
     async def _approve(self, gateway: Gateway, checkpoint_id: str) -> None:
         if checkpoint_id in self.approved:
             return
-        # Somebody else was faster, it was answered though nobody could be told, or its call has ended.
-        with suppress(InterlockError):
-            await Approvals(gateway).approve(checkpoint_id, "go")
-            self.approved.add(checkpoint_id)
+        while True:
+            try:
+                await Approvals(gateway, timeout=_ANSWERING_S).approve(checkpoint_id, "go")
+                self.approved.add(checkpoint_id)
+            except RETRYABLE:
+                await a_moment()
+                continue
+            except InterlockError:
+                pass  # somebody else was faster, it was answered though nobody could be told, or its call has ended
+            return

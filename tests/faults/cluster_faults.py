@@ -136,9 +136,10 @@ async def _loaded(cluster: Cluster, tally: ClusterTally) -> AsyncIterator[Scene]
         await scene.worked(len(agents))
         yield scene
         stopping.set()
-        for ended in await asyncio.wait_for(asyncio.gather(*working, return_exceptions=True), PATIENCE_S):
-            if isinstance(ended, BaseException):
-                tally.faults.append(f"an agent could not go on: {ended!r}")
+        ended, hanging = await asyncio.wait(working, timeout=PATIENCE_S)
+        tally.faults += [f"an agent could not go on: {one.exception()!r}" for one in ended if one.exception()]
+        lasts = [agent.told[-1] for agent, task in zip(agents, working, strict=True) if task in hanging]
+        tally.faults += [f"an agent got no answer: {one}" for one in lasts]
         await _judge(scene)
     finally:
         for task in (*working, *watches):
