@@ -38,6 +38,8 @@ _OPTIONS: tuple[tuple[str, str | int], ...] = (
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.primary_user_agent", "interlock-sdk-python"),
 )
+# Else gRPC goes to loopback, too, through the proxy that `http_proxy` names: plain text would leave this machine.
+_DIRECTLY = ("grpc.enable_http_proxy", 0)
 
 
 def is_local(address: str) -> bool:
@@ -114,8 +116,9 @@ class Connection:
     @property
     def options(self) -> tuple[tuple[str, str | int], ...]:
         """How the channel works."""
+        options = (*_OPTIONS, _DIRECTLY) if is_local(self.address) else _OPTIONS
         name = self.tls.server_name if self.tls is not None else ""
-        return (*_OPTIONS, ("grpc.ssl_target_name_override", name)) if name else _OPTIONS
+        return (*options, ("grpc.ssl_target_name_override", name)) if name else options
 
     def files(self) -> Files:
         """The state of the files that a channel is opened with, to tell whether others have been put in their place."""

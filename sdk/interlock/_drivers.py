@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Generic, TypeVar
 
@@ -16,6 +17,9 @@ from interlock._status import DETAILS_KEY
 from interlock.tracing import current_trace
 
 T = TypeVar("T")
+
+FORMER = 4
+"""Channels that are kept when others are in their place: calls may be under way on them. Without any they go idle."""
 
 
 class _Opened(Generic[T]):
@@ -33,6 +37,7 @@ class SyncDriver:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._opened: _Opened[SyncChannel] | None = None
+        self._former: deque[SyncChannel] = deque()
 
     def run(self, flow: Flow[T]) -> T:
         """The outcome of a flow that emits nothing."""
@@ -86,14 +91,18 @@ class SyncDriver:
             # Of a pair that is half replaced nothing is taken; the next failure looks again.
             with contextlib.suppress(OSError, ValueError):
                 self._opened = _Opened(self._connection.files(), self._connection.open())
-                opened.channel.close()
+                self._former.append(opened.channel)
+        while len(self._former) > FORMER:
+            self._former.popleft().close()
         return explained(failure, self._connection)
 
     def close(self) -> None:
         """Close the channel; the driver can be used again, and opens another."""
         opened, self._opened = self._opened, None
         if opened is not None:
-            opened.channel.close()
+            self._former.append(opened.channel)
+        while self._former:
+            self._former.popleft().close()
 
 
 class _SyncCarrier:
@@ -144,6 +153,7 @@ class AsyncDriver:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._opened: _Opened[AsyncChannel] | None = None
+        self._former: deque[AsyncChannel] = deque()
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, flow: Flow[T]) -> T:
@@ -198,7 +208,9 @@ class AsyncDriver:
             # As above.
             with contextlib.suppress(OSError, ValueError):
                 self._opened = _Opened(self._connection.files(), self._connection.open_async())
-                self._let_go(opened.channel)
+                self._former.append(opened.channel)
+        while len(self._former) > FORMER:
+            self._let_go(self._former.popleft())
         return explained(failure, self._connection)
 
     def _let_go(self, channel: AsyncChannel) -> None:
@@ -210,7 +222,9 @@ class AsyncDriver:
         """Close the channel; the driver can be used again, and opens another."""
         opened, self._opened = self._opened, None
         if opened is not None:
-            await opened.channel.close()
+            self._former.append(opened.channel)
+        while self._former:
+            await self._former.popleft().close()
         if self._closing:
             await asyncio.wait(self._closing)
 
