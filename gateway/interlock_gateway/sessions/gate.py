@@ -10,7 +10,7 @@ may not: it serves nobody, and makes every call late (RFC 8289 says so of packet
 """
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +67,8 @@ class Gate:
         self._waiting: OrderedDict[str, deque[_Place]] = OrderedDict()
         self._count = 0
         self._since = 0.0
-        self._coming = 0
+        self._coming: Counter[str] = Counter()
+        self._all_coming = 0
         self._refused_at = float("-inf")
         self._slowed: deque[Callable[[], None]] = deque()
         self._reading_s = 0.0
@@ -95,7 +96,8 @@ class Gate:
             raise self.refusals.error(full, _WORDS[full], _loop().time())
         if self._count:
             self._check_queue(principal_id)
-        self._coming += 1
+        self._coming[principal_id] += 1
+        self._all_coming += 1
 
     def enter(self, principal_id: str, *, again: bool = False) -> None:
         """Count a call in flight; `again`, one that was let in before and is refused no more. Raises `RequestError`."""
@@ -146,8 +148,9 @@ class Gate:
         return True
 
     def _check_queue(self, principal_id: str) -> None:
-        mine = len(self._waiting.get(principal_id, ()))
-        ahead = min(mine * len(self._waiting), self._count) + self._coming
+        # Those that come in the same turn count as those of their principal: nobody is refused for another's.
+        mine = len(self._waiting.get(principal_id, ())) + self._coming[principal_id]
+        ahead = min(mine * max(len(self._waiting), len(self._coming)), self._count + self._all_coming)
         if ahead <= TARGET_S * self._rate:
             return
         now = _loop().time()
@@ -164,7 +167,8 @@ class Gate:
 
     def _turn(self) -> None:
         """Once in each turn of the loop in which calls begin, or wait."""
-        self._turning, self._coming = False, 0
+        self._turning, self._all_coming = False, 0
+        self._coming.clear()
         self._adapt()
         stalled = self.delay_s() > POLICY_S
         self._left = 0 if stalled else int(self._a_turn)

@@ -133,6 +133,23 @@ async def test_heads_that_come_together_are_not_all_let_in_before_the_first_is_c
 
 
 @pytest.mark.req("REL-8")
+async def test_nobody_is_refused_because_another_s_heads_came_in_the_same_turn() -> None:
+    gate = Gate(100_000, Busy())
+    await full(gate)
+    await crowd(gate, "greedy", 1)
+    with suppress(RequestError):
+        for _ in range(5000):
+            gate.check("greedy")
+    assert gate.refusals.total == 1
+    gate.check("another")
+    gate.check("a third")
+    for number in range(5000):
+        gate.check(f"newcomer {number}")
+    with pytest.raises(RequestError):
+        gate.check("newcomer 0")
+
+
+@pytest.mark.req("REL-8")
 async def test_those_refused_together_are_told_to_wait_for_different_times_and_longer_when_there_are_more() -> None:
     gate = Gate(1)
     gate.enter("agent")
