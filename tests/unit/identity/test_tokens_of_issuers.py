@@ -236,17 +236,29 @@ def test_grants_add_up_and_an_agent_who_would_decide_is_refused() -> None:
     verifier = bearers(grants=grants, groups_claim="groups")
     found = accepted(verifier, ES.token(good(groups=["agents", "team-a", 7])))
     assert (found.roles, found.groups) == (frozenset({Role.AGENT}), ("everyone", "agents", "team-a"))
-    operator = accepted(verifier, ES.token(good(groups="x", realm_access={"roles": ["op"]}, email="boss@example.org")))
+    boss = {"email": "boss@example.org", "email_verified": True}
+    operator = accepted(verifier, ES.token(good(groups="x", realm_access={"roles": ["op"]}, **boss)))
     assert (operator.roles, operator.groups) == (frozenset({Role.OPERATOR, Role.APPROVER}), ("ops", "x"))
-    for both in ({"realm_access": {"roles": ["op"]}}, {"email": "boss@example.org"}):
+    for both in ({"realm_access": {"roles": ["op"]}}, boss):
         said = refused(verifier, ES.token(good(**both)))
         assert said.reason is Refusal.ROLES_CONTRADICT
         assert "an agent never decides about calls" in said.detail
 
 
+@pytest.mark.req("AUTH-1", "AUTH-2")
+@pytest.mark.parametrize("claim", ["email", "/email"])
+def test_an_address_gives_a_role_only_when_it_was_verified(claim: str) -> None:
+    verifier = bearers(grants=(GrantConfig(claim=claim, value="boss@*", roles=(Role.APPROVER,)),))
+    assert accepted(verifier, ES.token(good(email="boss@example.org", email_verified=True))).roles == {Role.APPROVER}
+    for said in (False, None, "true"):
+        token = ES.token(good(email="boss@example.org", email_verified=said))
+        assert refused(verifier, token).reason is Refusal.NO_ROLE
+
+
 @pytest.mark.req("AUTH-1")
-def test_an_address_says_who_it_is_only_when_it_was_verified() -> None:
-    verifier = bearers(principal_claim="email", claims=("email", "nothing"))
+@pytest.mark.parametrize("claim", ["email", "/email"])
+def test_an_address_says_who_it_is_only_when_it_was_verified(claim: str) -> None:
+    verifier = bearers(principal_claim=claim, claims=("email", "nothing"))
     found = accepted(verifier, ES.token(good(email="a@example.org", email_verified=True)))
     assert (found.id, found.claims) == ("own:a@example.org", {"email": "a@example.org"})
     for said in (False, None, "true", 1):

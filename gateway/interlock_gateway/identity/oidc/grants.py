@@ -9,6 +9,8 @@ from interlock_gateway.identity.refusals import Refusal, RefusedError
 
 LONGEST_SUBJECT = 200
 MOST_GROUPS = 512
+_ADDRESS = frozenset({"email", "/email"})
+"""The claim with an address, as a name and as a pointer: many issuers let people say any address of themselves."""
 _NO_ROLE = "the token is valid, and gives no role here"
 
 
@@ -62,13 +64,20 @@ def _subject(claims: JsonObject, issuer: JwtConfig) -> str:
     if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT or not subject.isprintable():
         detail = f"{issuer.name}: the claim {claim} is no text of 1 to {LONGEST_SUBJECT} printable characters"
         raise RefusedError(Refusal.JWT_CLAIMS, "the token does not say whose it is", detail)
-    if claim == "email" and claims.get("email_verified") is not True:
+    if not _is_proven(claims, claim):
         detail = f"{issuer.name}: email_verified is not true, so that the address may be anybody's"
         raise RefusedError(Refusal.JWT_CLAIMS, "the token does not say whose it is", detail)
     return subject
 
 
+def _is_proven(claims: JsonObject, place: str) -> bool:
+    """Whether the claim at `place` is the issuer's word, and not the user's own."""
+    return place not in _ADDRESS or claims.get("email_verified") is True
+
+
 def _fits(grant: GrantConfig, claims: JsonObject) -> bool:
+    if not _is_proven(claims, grant.claim):
+        return False
     values = _texts(claim_at(claims, grant.claim))
     if grant.value.endswith("*"):
         return any(value.startswith(grant.value[:-1]) for value in values)
