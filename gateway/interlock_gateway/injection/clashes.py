@@ -1,6 +1,5 @@
 """What in a pod has the place that something of the template needs."""
 
-import posixpath
 from collections.abc import Iterator
 from typing import Any
 
@@ -43,11 +42,10 @@ def _ports(spec: PodSpec, template: Template) -> Iterator[str]:
 
 
 def _paths(container: Container, template: Template) -> Iterator[str]:
-    ours = [posixpath.normpath(one.mount_path) for one in template.mounts]
+    ours = [one.place for one in template.mounts]
     for mount in container.volume_mounts:
-        path = posixpath.normpath(mount.mount_path)
-        if any(f"{path}/".startswith(f"{our}/") for our in ours):
-            yield f"container {container.name} mounts {mount.name} at {path}, where it would reach the gateway"
+        if any(f"{mount.place}/".startswith(f"{our}/") for our in ours):
+            yield f"container {container.name} mounts {mount.name} at {mount.place}, where it would reach the gateway"
 
 
 def _variables(container: Container, template: Template) -> Iterator[str]:

@@ -7,20 +7,22 @@ while the agent does are looked at, not init containers that have ended by then.
 
 import posixpath
 from collections.abc import Iterator
+from typing import Literal
 
 from interlock_gateway.injection.pod import Container, PodSpec, Security, Volume
 from interlock_gateway.injection.template import SIDECAR_USER, Template
 
 DANGEROUS_CAPABILITIES = frozenset(
     {
-        "ALL", "BPF", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH", "MAC_ADMIN", "NET_ADMIN", "PERFMON",
+        "ALL", "BPF", "CHECKPOINT_RESTORE", "DAC_READ_SEARCH", "MAC_ADMIN", "NET_ADMIN", "NET_RAW", "PERFMON",
         "SYS_ADMIN", "SYS_BOOT", "SYS_MODULE", "SYS_PTRACE", "SYS_RAWIO",
     }
 )  # fmt: skip
-"""With one of these a container leaves its own walls, or changes the network that it shares with the gateway."""
+"""With one of these a container leaves its walls, or hears or changes the network that it shares with the gateway."""
 WAYS_TO_THE_NODE = (
     "/proc", "/sys", "/dev", "/run", "/var/run", "/etc/kubernetes",
     "/var/lib/kubelet", "/var/lib/containerd", "/var/lib/containers", "/var/lib/crio", "/var/lib/docker",
+    "/var/lib/rancher", "/var/lib/k0s", "/var/snap",
 )  # fmt: skip
 """Where a node has other pods' files, its processes, its devices and the sockets that start containers."""
 
@@ -43,6 +45,11 @@ def warnings(spec: PodSpec, template: Template, agents: tuple[str, ...]) -> Iter
         user = _user_of(container.security_context) or _user_of(spec.security_context)
         if container.name in agents and user in users:
             yield f"container {container.name} runs as user {user}, as the gateway does: give it one of its own"
+        if container.name in agents and not _named(container, "drop") & {"ALL", "NET_RAW"}:
+            yield (
+                f"container {container.name} may hear what the gateway sends to providers, tokens too, unless that is "
+                "encrypted: drop the capability NET_RAW"
+            )
     for volume in _seen_beside(spec):
         if volume.host_path is not None:
             yield f"volume {volume.name} shows a part of the node, where the gateway governs nothing"
@@ -77,10 +84,16 @@ def _powers(container: Container) -> Iterator[str]:
         yield f"container {container.name} is privileged: it could leave its walls"
     if security.proc_mount not in (None, "", "Default"):
         yield f"container {container.name} has procMount: {security.proc_mount}, which uncovers the node's /proc"
-    added = security.capabilities.add if security.capabilities is not None else []
-    named = {name.upper().removeprefix("CAP_") for name in added}
-    if found := sorted(named & DANGEROUS_CAPABILITIES):
+    if found := sorted(_named(container, "add") & DANGEROUS_CAPABILITIES):
         yield f"container {container.name} adds {', '.join(found)}, with which it could get at the gateway"
+
+
+def _named(container: Container, which: Literal["add", "drop"]) -> set[str]:
+    """The capabilities that the container adds, or drops."""
+    security = container.security_context
+    found = security.capabilities if security is not None else None
+    names = [] if found is None else found.add if which == "add" else found.drop
+    return {name.upper().removeprefix("CAP_") for name in names}
 
 
 def _ways_to_the_node(spec: PodSpec) -> Iterator[str]:

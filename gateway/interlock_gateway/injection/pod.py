@@ -1,5 +1,6 @@
 """A pod, as far as it is looked at: what is not a pod's shape is refused, what is not looked at stays as it is."""
 
+import posixpath
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -31,6 +32,11 @@ class Mount(_Part):
 
     name: Name
     mount_path: Name
+
+    @property
+    def place(self) -> str:
+        """Where that is: Kubernetes takes a path without a slash in front, or with several, from the root."""
+        return "/" + posixpath.normpath(f"/{self.mount_path}").lstrip("/")
 
 
 class Device(_Part):
@@ -75,6 +81,7 @@ class Capabilities(_Part):
     """What a container may do beyond, or less than, others."""
 
     add: Many[str]
+    drop: Many[str]
 
 
 class Security(_Part):

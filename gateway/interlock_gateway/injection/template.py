@@ -1,6 +1,5 @@
 """What is put into a pod: the chart makes it, from the same parts as the sidecar that it renders by itself."""
 
-import posixpath
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
@@ -91,9 +90,8 @@ class Template(BaseModel):
         """Where the sidecar mounts `volume`, as far as that is the gateway's own."""
         for container in self.containers:
             for mount in container.volume_mounts:
-                path = posixpath.normpath(mount.mount_path)
-                if mount.name == volume and any(f"{path}/".startswith(f"{place}/") for place in GATEWAY_ONLY):
-                    yield path
+                if mount.name == volume and any(f"{mount.place}/".startswith(f"{place}/") for place in GATEWAY_ONLY):
+                    yield mount.place
 
 
 def load_template(file: Path) -> Template:

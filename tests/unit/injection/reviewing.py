@@ -16,6 +16,8 @@ from jsonpointer import JsonPointer
 HERE = Path(__file__).parent
 TEMPLATE_FILE = HERE / "template.yaml"
 PODS = {file.stem: file for file in sorted((HERE / "pods").glob("*.yaml"))}
+DEAF = {"capabilities": {"drop": ["NET_RAW"]}}
+"""The security context of a container that does not hear its neighbours."""
 INJECTABLE = ("deployment", "job", "meshed", "notebook", "postgresql")
 
 
@@ -34,7 +36,8 @@ def pod(name: str) -> dict[str, Any]:
 def small_pod(**spec: Any) -> dict[str, Any]:
     """A pod that asks, with one container `agent`, and what is said of it."""
     labels = {"interlock.dev/inject": "true"}
-    whole = {"containers": [{"name": "agent", "image": "agent:1"}], "automountServiceAccountToken": False, **spec}
+    agent = {"name": "agent", "image": "agent:1", "securityContext": DEAF}
+    whole = {"containers": [agent], "automountServiceAccountToken": False, **spec}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "small", "labels": labels}, "spec": whole}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from interlock_gateway.injection.deciding import Outcome
 from interlock_gateway.injection.review import Verdict
-from reviewing import decided, pod, refusal_of, small_pod
+from reviewing import DEAF, decided, pod, refusal_of, small_pod
 
 pytestmark = pytest.mark.req("K8S-1")
 
@@ -47,6 +47,7 @@ def adding(*capabilities: str) -> list[dict[str, Any]]:
         ({"containers": adding("SYS_ADMIN")}, "adds SYS_ADMIN"),
         ({"containers": adding("NET_BIND_SERVICE", "CAP_SYS_PTRACE", "net_admin")}, "adds NET_ADMIN, SYS_PTRACE"),
         ({"containers": adding("ALL")}, "adds ALL"),
+        ({"containers": adding("NET_RAW")}, "adds NET_RAW"),
         ({"containers": []}, "the pod has no containers"),
         ({"containers": [{"name": "interlock"}]}, "a container is named interlock, as one of the gateway's"),
         ({"initContainers": [{"name": "interlock"}]}, "a container is named interlock"),
@@ -98,6 +99,11 @@ def adding(*capabilities: str) -> list[dict[str, Any]]:
         (
             {"containers": [agent(volumeMounts=[{"name": "it", "mountPath": "/run/interlock/agent.sock"}])]},
             "container agent mounts it at /run/interlock/agent.sock",
+        ),
+        # Kubernetes takes these from the root as well.
+        *(
+            ({"containers": [agent(volumeMounts=[{"name": "it", "mountPath": path}])]}, "mounts it at /run/interlock,")
+            for path in ("run/interlock", "//run/interlock", "./run//interlock", "///run/x/../interlock")
         ),
         (
             {"containers": [agent(env=[{"name": "INTERLOCK_ADDRESS", "value": "elsewhere:7080"}])]},
@@ -167,11 +173,12 @@ def test_what_does_not_reach_the_gateway_is_let_through(spec: dict[str, Any]) ->
     ("spec", "said"),
     [
         (
-            {"containers": [agent(securityContext={"runAsUser": 65532})]},
+            {"containers": [agent(securityContext={"runAsUser": 65532, **DEAF})]},
             "agent runs as user 65532, as the gateway does",
         ),
         ({"securityContext": {"runAsUser": 65532}}, "agent runs as user 65532, as the gateway does"),
-        (mounting({"hostPath": {"path": "/srv/data"}}), "volume it shows a part of the node"),
+        (mounting({"hostPath": {"path": "/srv/data"}}, securityContext=DEAF), "volume it shows a part of the node"),
+        ({"containers": [agent()]}, "container agent may hear what the gateway sends to providers"),
         ({"automountServiceAccountToken": None}, "what the agent does with the pod's service account"),
     ],
 )
@@ -184,7 +191,8 @@ def test_what_is_worth_knowing_is_a_warning(spec: dict[str, Any], said: str) -> 
 
 def test_a_quiet_pod_has_no_warnings() -> None:
     assert decided(small_pod())[1].warnings == ()
-    own_user = small_pod(securityContext={"runAsUser": 65532}, containers=[agent(securityContext={"runAsUser": 1})])
+    own = agent(securityContext={"runAsUser": 1, **DEAF})
+    own_user = small_pod(securityContext={"runAsUser": 65532}, containers=[own])
     assert decided(own_user)[1].warnings == ()
 
 
