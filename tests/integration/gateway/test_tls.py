@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from waiting import eventually, eventually_so
 STATUS = "/interlock.v1.AdminService/GetStatus"
 OK, UNAUTHENTICATED = grpc.StatusCode.OK, grpc.StatusCode.UNAUTHENTICATED
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+FRAME_HEAD, GOAWAY = 9, 7
 
 
 @pytest.fixture(params=Front)
@@ -190,6 +192,47 @@ async def test_an_authority_that_is_not_believed_any_more_vouches_for_nobody(soc
         assert await code_of(lasting) is UNAVAILABLE
         async with at.channel(at.pki.agent()) as anew:
             assert await call(anew) == "hello"
+
+
+def frames(data: bytes) -> list[int]:
+    """The types of the HTTP/2 frames in `data`."""
+    found = []
+    while len(data) >= FRAME_HEAD:
+        found.append(data[3])
+        data = data[FRAME_HEAD + int.from_bytes(data[:3], "big") :]
+    return found
+
+
+@pytest.mark.req("AUTH-1")
+async def test_a_handshake_that_began_with_authorities_of_the_past_is_sent_away(
+    socket_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_door, "GOODBYE_S", 0.2)
+    async with behind_tls(socket_directory) as at:
+        context = ssl.create_default_context(cadata=at.pki.servers.pem.decode())
+        context.load_cert_chain(*at.pki.agent().written(tmp_path))
+        context.set_alpn_protocols(["h2"])
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = context.wrap_bio(incoming, outgoing, server_hostname=HOST)
+        reader, writer = await asyncio.open_connection("127.0.0.1", at.port)
+        with pytest.raises(ssl.SSLWantReadError):
+            client.do_handshake()
+        writer.write(outgoing.read())
+        # With TLS 1.3 that is all that the gateway has to say before the client shows its certificate.
+        incoming.write(await reader.read(65536))
+        at.pki.clients = Authority("Clients")
+        at.pki.write()
+        await loaded(at, 1)
+        client.do_handshake()
+        writer.write(outgoing.read())
+        while more := await reader.read(65536):
+            incoming.write(more)
+        received = b""
+        with suppress(ssl.SSLError):  # its goodbye
+            while piece := client.read(65536):
+                received += piece
+        assert GOAWAY in frames(received)
+        writer.close()
 
 
 def connected(at: TlsBench) -> int:

@@ -67,9 +67,10 @@ class TlsDoor:
             accepted.close()
 
     async def _shake_hands(self, accepted: socket.socket, origin: str) -> None:
+        believed = self._tls.material.authorities
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await self._loop.connect_accepted_socket(
+            _, made = await self._loop.connect_accepted_socket(
                 lambda: ServerConnection(self._intake),
                 accepted,
                 ssl=self._tls.context,
@@ -81,6 +82,10 @@ class TlsDoor:
             self._tls.counts["failed_handshakes"] += 1
             if self._seldom.allows(problem, self._loop.time()):
                 _log.info("a TLS handshake failed", extra={"problem": problem, "from": origin})
+            return
+        if made.peer.certificate is not None and self._tls.material.authorities != believed:
+            # It was no connection yet when those were sent away that the former authorities had let in.
+            made.go_away()
 
 
 def _words(error: OSError) -> str:
