@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from rendering import CHART, Helm, Manifest, at, containers_of, example, examples, one_of, pod_specs
+from rendering import CHART, NEWEST, Helm, Manifest, at, containers_of, example, examples, one_of, pod_specs
 
 Rendered = Callable[[str], list[Manifest]]
 PRIVATE = (
@@ -232,3 +232,31 @@ def test_a_release_says_where_the_gateway_is_and_what_it_does_not_hold(helm: Hel
     assert "beside the agent agent" in said("sidecar-pod")
     assert "failurePolicy is Ignore" in said("sidecar-inject-for-trying")
     assert "failurePolicy is Ignore" not in said("sidecar-inject")
+    assert "networkPolicy.agentPods is empty" in said("service-sqlite")
+    assert "networkPolicy.agentPods is empty" not in said("service-postgresql")
+    assert "where the agents' pods go is yours to close" in said("sidecar-inject")
+
+
+@pytest.mark.req("K8S-1")
+def test_without_a_place_for_dns_no_port_is_open_to_everywhere(helm: Helm) -> None:
+    manifests = helm.manifests(example("service-postgresql"), {"networkPolicy": {"dns": []}})
+    policies = [one["spec"] for one in manifests if one["kind"] == "NetworkPolicy"]
+    rules = [rule for spec in policies for rule in spec.get("egress") or []]
+    assert rules
+    assert not [rule for rule in rules if 53 in [port["port"] for port in rule["ports"]]]
+
+
+@pytest.mark.req("K8S-2")
+def test_two_gateways_with_sqlite_are_never_there_at_once(helm: Helm) -> None:
+    lost = {"persistence": {"enabled": False, "lossAccepted": True}}
+    alone = one_of(helm.manifests(example("service-sqlite"), lost), "Deployment")["spec"]
+    assert alone["strategy"] == {"type": "Recreate"}
+    several = one_of(helm.manifests(example("service-autoscaled")), "Deployment", "demo-interlock")["spec"]
+    assert several["strategy"]["type"] == "RollingUpdate"
+
+
+@pytest.mark.req("K8S-1")
+def test_a_release_with_a_dot_in_its_name_has_names_that_services_may_have(helm: Helm) -> None:
+    text = helm.run("template", "a.b", str(CHART), "--values", str(example("service-sqlite")), "--kube-version", NEWEST)
+    manifests = list(yaml.safe_load_all(text))
+    assert one_of(manifests, "Service", "-pods")["metadata"]["name"] == "a-b-interlock-pods"

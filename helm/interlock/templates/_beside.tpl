@@ -10,7 +10,7 @@ args:
   - --server
   - --skip-version-check
   - --log-level=error
-  - --diagnostic-addr=0.0.0.0:8282
+  - --diagnostic-addr={{ .Values.listenHost }}:8282
   {{- if .Values.opa.configSecret.name }}
   - --config-file=/etc/opa-config/{{ .Values.opa.configSecret.key }}
   {{- end }}

@@ -9,7 +9,7 @@
 {{ .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
 {{- else -}}
 {{- $name := include "interlock.name" . -}}
-{{ (contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name)) | trunc 50 | trimSuffix "-" }}
+{{ (contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name)) | replace "." "-" | trunc 50 | trimSuffix "-" }}
 {{- end -}}
 {{- end }}
 

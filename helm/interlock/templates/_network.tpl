@@ -1,10 +1,10 @@
-{{/* One egress rule: names may be looked up, where DNS is. */}}
+{{/* One egress rule: names may be looked up, where DNS is. None where it is nowhere: without `to` it would be everywhere. */}}
 {{- define "interlock.dnsEgress" -}}
+{{- with .Values.networkPolicy.dns -}}
 - ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]
-  {{- with .Values.networkPolicy.dns }}
   to:
     {{- toYaml . | nindent 4 }}
-  {{- end }}
+{{- end }}
 {{- end }}
 
 {{/* One peer: the gateway's pods, from whatever namespace. */}}

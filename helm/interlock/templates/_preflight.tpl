@@ -2,7 +2,7 @@
 
 {{- define "interlock.preflight" -}}
 {{- $sentences := list -}}
-{{- range list "general" "state" "service" "sidecar" "secrets" "policy" "network" -}}
+{{- range list "general" "state" "service" "sidecar" "agent" "secrets" "policy" "network" -}}
 {{- $sentences = concat $sentences (include (printf "interlock.preflight.%s" .) $ | splitList "\n") -}}
 {{- end -}}
 {{- $found := list -}}
@@ -23,6 +23,13 @@ toolbox.image.repository is empty: the gateway's image has no shell for the tool
 {{- if and (or $.Values.opa.enabled (not (has $path (list "policy.engine" "policy.opa.url" "policy.opa.token_file")))) (include "interlock.given" (list $.Values.config (splitList "." $path))) }}
 config.{{ $path }} is what the chart sets, from `{{ include "interlock.setBy" $path }}`; leave it out of `config`
 {{ end }}
+{{- end }}
+{{- $taken := dict }}
+{{- range $name, $port := .Values.ports }}
+{{- if hasKey $taken (toString $port) }}
+ports.{{ get $taken (toString $port) }} and ports.{{ $name }} are both {{ $port }}
+{{ end }}
+{{- $_ := set $taken (toString $port) $name }}
 {{- end }}
 {{- $sleep := (include "interlock.isService" . | eq "true") | ternary (int .Values.drain.preStopSleepSeconds) 0 }}
 {{- $agent := (include "interlock.isPod" . | eq "true") | ternary (int .Values.sidecar.agent.stopSeconds) 0 }}
@@ -182,6 +189,16 @@ database.url holds a password, and it goes into a ConfigMap: put it into a Secre
 {{- if dig "policy" "opa" "token" "" .Values.config }}
 config.policy.opa.token is a secret, and `config` goes into a ConfigMap: use opa.tokenSecret
 {{ end }}
+{{- range $name, $credentials := .Values.config.provider_credentials }}
+{{- if $credentials.token }}
+config.provider_credentials.{{ $name }}.token is a secret, and `config` goes into a ConfigMap: set INTERLOCK__PROVIDER_CREDENTIALS__{{ $name }}__TOKEN in env from a Secret
+{{ end }}
+{{- end }}
+{{- range $where, $tree := dict "config" .Values.config "artifacts" .Values.artifacts }}
+{{- if regexMatch "\"[A-Za-z0-9+.-]+://[^/?#@\"\\s]*:[^/?#@\"\\s]+@" (toRawJson $tree) }}
+{{ $where }} holds an address with a password, and it goes into a ConfigMap: give it as a file of secretMounts, or in env from a Secret
+{{ end }}
+{{- end }}
 {{- range $index, $webhook := dig "approvals" "webhooks" list .Values.config }}
 {{- range $key := list "secret" "url" }}
 {{- if and (get $webhook $key) (or (eq $key "secret") (eq (get $webhook "kind") "slack")) }}
@@ -259,9 +276,18 @@ toolbox.roots has {{ . }}, which is not below /srv/workspace, where the volume i
 networkPolicy.agents is empty: nobody could reach the gateway; name who may, or say networkPolicy.enabled: false
 {{ end }}
 {{- if and $network.enabled (include "interlock.ownsPods" .) (not $network.egress) }}
-{{- if or (eq .Values.database.kind "postgresql") .Values.artifacts.url .Values.providers }}
+{{- $distant := list }}
+{{- range .Values.providers }}
+{{- if not (regexMatch "^(unix:|localhost:|127\\.|\\[::1\\])" .address) }}{{ $distant = append $distant .name }}{{ end }}
+{{- end }}
+{{- if or (eq .Values.database.kind "postgresql") .Values.artifacts.url $distant }}
 networkPolicy.egress is empty, and database, artifacts or providers are elsewhere: the gateway could reach none of them
 {{ end }}
+{{- range $path := list "identity.jwt" "approvals.webhooks" }}
+{{- if include "interlock.given" (list $.Values.config (splitList "." $path)) }}
+networkPolicy.egress is empty, and config.{{ $path }} names addresses: the gateway could reach none of them
+{{ end }}
+{{- end }}
 {{- end }}
 {{- if and $network.enabled (include "interlock.isService" .) (include "interlock.hasAnswers" .) (not $network.answersFrom) }}
 networkPolicy.answersFrom is empty, and config.approvals.webhooks has webhooks: nobody's answer could come in
