@@ -1,5 +1,6 @@
 """What the gateway holds for its clients: nothing for who is nobody known, and for one no more than their share."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,30 @@ async def test_who_connects_and_is_nobody_makes_room_for_those_who_come_later(
                 await asking.until_closed()
                 assert (await second.ask(message(ECHO))).status == Status.OK
                 assert (await known.ask(message(ECHO))).status == Status.OK
+
+
+@pytest.mark.req("AUTH-1", "REL-9")
+async def test_one_principal_with_every_connection_keeps_nobody_out(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2_connection, "CONNECTIONS", 4)
+    (token, digest), (other, other_digest) = new_token(), new_token()
+    tokens = (TokenConfig(principal="greedy", sha256=digest), TokenConfig(principal="other", sha256=other_digest))
+    greedy = b"Bearer " + token.encode()
+    async with AsyncExitStack() as stack:
+        at = await stack.enter_async_context(bench(socket_directory, identity=IdentityConfig(tokens=tokens)))
+        address = at.gateway.endpoints.agents[1]
+        theirs = []
+        for _ in range(4):
+            theirs.append(wire := await stack.enter_async_context(wired(address)))
+            assert (await wire.ask(message(ECHO), authorization=greedy)).status == Status.OK
+        async with wired(address) as wire:
+            await theirs[3].until_closed()
+            echo = gateway_service_pb2.CallToolRequest.FromString(ECHO)
+            echo.call.session_id = "another"
+            asked = await wire.ask(message(echo.SerializeToString()), authorization=b"Bearer " + other.encode())
+            assert asked.status == Status.OK
+            assert (await theirs[0].ask(message(ECHO), authorization=greedy)).status == Status.OK
 
 
 async def leave_one_unread(wire: Wire) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -48,13 +49,15 @@ ALL_UNREAD_BYTES = 4 * UNREAD_BYTES
 UNREAD_SHARE_BYTES = 1024 * 1024
 """Answers that all connections of a listener may leave unread before those that left more than a little are refused."""
 CONNECTIONS = 1024
-"""Connections that a listener has at once. One more takes the place of the oldest on which nobody known has called."""
+"""Connections that a listener has at once. One more takes the place of the oldest on which nobody known has called, or
+somebody who has most of them."""
 DIALOGUES = 32
 """Dialogues that a listener has under way at once: anybody may begin one, and each may hold a megabyte or two."""
 ANYBODYS_CALLS = 64
 """Calls that anybody may make, such as watches of health, that one connection may have under way at once."""
 SHARES = 4
-"""One connection may hold one of so many parts of what the requests that are arriving may hold."""
+"""One connection may hold one of so many parts of what the requests that are arriving may hold. One principal may have
+all of so many parts of the connections but one."""
 LAST_HEARD_S = 1.0
 """How long a client is listened to that has been told all, and does not close."""
 MANY_REFUSED = 8
@@ -77,11 +80,32 @@ class Intake:
     dialogues: int = 0
     connections: "set[ServerConnection]" = field(default_factory=set)
     strangers: "dict[ServerConnection, None]" = field(default_factory=dict)
-    """Those of the connections on which nobody known has called yet: the oldest first."""
+    """Those of the connections on which nobody known has called yet, or who had too many: the oldest first."""
+    held_by: Counter[str] = field(default_factory=Counter)
+    """How many of the others each principal has."""
     handshakes: "dict[asyncio.Task[None], None]" = field(default_factory=dict)
     """Of TLS, under way: the oldest first."""
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last connection goes."""
+
+    def know(self, connection: "ServerConnection", principal_id: str) -> bool:
+        """The principal calls on the connection; false when it has so many that this one goes on making room."""
+        if self.held_by[principal_id] >= max(1, CONNECTIONS * (SHARES - 1) // SHARES):
+            return False
+        self.strangers.pop(connection, None)
+        self.held_by[principal_id] += 1
+        return True
+
+    def forget(self, connection: "ServerConnection", principal_id: str) -> None:
+        """The connection is gone; `principal_id` is empty when it was nobody's."""
+        self.connections.discard(connection)
+        self.strangers.pop(connection, None)
+        if principal_id:
+            self.held_by[principal_id] -= 1
+            if not self.held_by[principal_id]:
+                del self.held_by[principal_id]
+        if not self.connections:
+            self.empty.set()
 
     def make_room(self) -> bool:
         """Close the connection of the oldest stranger, one too many being there; whether there was any."""
@@ -109,6 +133,7 @@ class ServerConnection(Link):
         self._refused: set[int] = set()
         self._slowed = False
         self._parted = False
+        self._holder = ""
         self.peer = Peer(local=False)
         """The other end."""
 
@@ -200,12 +225,9 @@ class ServerConnection(Link):
 
     def on_lost(self) -> None:
         """The client is gone, and waits for nothing any more."""
-        self._intake.connections.discard(self)
-        self._intake.strangers.pop(self, None)
+        self._intake.forget(self, self._holder)
         self._intake.unread -= self._unread
         self._unread = 0
-        if not self._intake.connections:
-            self._intake.empty.set()
         calls, self._calls = self._calls, {}
         for call in calls.values():
             self._forget(call)
@@ -320,8 +342,8 @@ class ServerConnection(Link):
         trace = trace_of(request.headers) if TRACE_PARENT in fields else None
         most = self._intake.max_bytes
         principal = None if served.admit is None else served.admit(Metadata(request.headers), self.peer)
-        if isinstance(principal, Principal):
-            self._intake.strangers.pop(self, None)
+        if isinstance(principal, Principal) and not self._holder and self._intake.know(self, principal.id):
+            self._holder = principal.id
         return Call(self, request.stream_id, served, principal, deadline_s=deadline_s, trace=trace, max_bytes=most)
 
     def _refuse(self, stream_id: int, error: RequestError | StatusError, http_status: bytes = b"200") -> None:
