@@ -27,8 +27,11 @@ def _words(message: str, connection: Connection) -> str:
         return f"the gateway's certificate is not for {name or connection.address}"
     if "WRONG_VERSION_NUMBER" in message:
         return f"{connection.address} does not speak TLS"
-    if "failed to connect" in message and "Socket closed" in message:
+    if "failed to connect" in message and ("Socket closed" in message or "Connection reset" in message):
         return f"{connection.address} closed the connection: {_doubt(connection)}"
+    if "Connection refused" in message and "ipv6:" in message and connection.address.startswith("localhost:"):
+        # gRPC tells of the last address alone.
+        return "localhost is ::1 as well as 127.0.0.1, and nobody listens at ::1; ask 127.0.0.1 what is wrong there"
     return ""
 
 

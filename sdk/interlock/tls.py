@@ -78,6 +78,10 @@ def checked(cert_file: FilePath | None, key_file: FilePath | None, ca_file: File
 
     gRPC says nothing of such files, or in its own log, or at the first request.
     """
+    for file in (ca_file, cert_file, key_file):
+        if file is not None:
+            # What is raised by `ssl` does not say which file it is.
+            Path(file).open("rb").close()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         if ca_file is not None:

@@ -9,6 +9,8 @@ from interlock.tls import ClientTls
 
 HANDSHAKE = "Tls handshake failed (TSI_PROTOCOL_FAILURE): SSL_ERROR_SSL: error:1000007d:SSL routines:OPENSSL_internal:"
 CLOSED = "failed to connect to all addresses; last error: UNAVAILABLE: ipv4:10.0.0.1:7080: Socket closed"
+RESET = CLOSED.replace("Socket closed", "recvmsg:Connection reset by peer (104)")
+NOT_THERE = "failed to connect; last error: UNKNOWN: ipv6:%5B::1%5D:7080: Failed to connect: Connection refused"
 TRUSTING = ClientTls(ca_file="ca.pem")
 SHOWING = ClientTls(ca_file="ca.pem", cert_file="agent.crt", server_name="gateway")
 
@@ -35,6 +37,8 @@ SHOWING = ClientTls(ca_file="ca.pem", cert_file="agent.crt", server_name="gatewa
         (CLOSED, Connection("g:1", plaintext=True), "g:1 closed the connection: it may speak TLS"),
         (CLOSED, Connection("g:1"), "g:1 closed the connection: it may ask for a certificate"),
         (CLOSED, Connection("g:1", tls=SHOWING), "g:1 closed the connection: it may not take the certificate"),
+        (RESET, Connection("g:1", tls=SHOWING), "g:1 closed the connection: it may not take the certificate"),
+        (NOT_THERE, Connection("localhost:7080", tls=SHOWING), "localhost is ::1 as well as 127.0.0.1"),
     ],
 )
 def test_a_connection_that_tls_kept_from_being_made_says_so(said: str, connection: Connection, words: str) -> None:

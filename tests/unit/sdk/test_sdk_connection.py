@@ -89,7 +89,7 @@ def test_files_that_cannot_be_used_are_said_with_their_names(pair: ClientTls, fi
     files = {name: getattr(pair, name) for name in ("ca_file", "cert_file", "key_file")}
     with pytest.raises(ValueError, match=r"broken|tls\.crt"):
         Connection("g:1", tls=ClientTls(**(files | {file: broken}))).secure()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         Connection("g:1", tls=ClientTls(**(files | {file: tmp_path / "nowhere"}))).secure()
 
 
