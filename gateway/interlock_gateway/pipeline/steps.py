@@ -42,7 +42,7 @@ class Steps:
         if self._parts.deferral.hides(run.live.session, run.tool) and await self._is_deferred(run, run.tool):
             return self.refuse(run, "tool_deferred", deferred_tool_message(run.tool.name))
         try:
-            run.document = await self._read(run.request.input)
+            run.document = await self._read(run.request.input, run.principal.id)
         except InvalidDocumentError as error:
             return self.refuse(run, "invalid_input", error.message)
         if run.request.workdir and (problem := self._parts.facts.workdir_problem(run)):
@@ -78,11 +78,11 @@ class Steps:
         """Where the decision sends the call."""
         return path_for(run.decided)
 
-    async def _read(self, raw: bytes) -> Document:
-        limits = self._parts.settings
-        if LARGE_BYTES < len(raw) <= limits.max_input_bytes:
-            return await self._large.read(raw, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
-        return read_input(raw, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
+    async def _read(self, raw: bytes, principal_id: str) -> Document:
+        most, deepest = self._parts.settings.max_input_bytes, self._parts.settings.max_depth
+        if LARGE_BYTES < len(raw) <= most:
+            return await self._large.read(raw, principal_id=principal_id, max_bytes=most, max_depth=deepest)
+        return read_input(raw, max_bytes=most, max_depth=deepest)
 
     async def _is_deferred(self, run: CallRun, tool: RegisteredTool) -> bool:
         # What was previewed, done or approved goes to its end, though so many tools have come since.
