@@ -80,7 +80,8 @@ async def test_bad_tokens_cause_few_fetches_and_hold_up_nobody(monkeypatch: pyte
 
     monkeypatch.setattr(issuer, "WAIT_S", 0.2)
     known = Issuer(settings(), clock, counted, pause_s=0.05)
-    verifier = JwtBearers([known], clock)
+    another = Issuer(settings(name="another", issuer="https://another.example.org"), clock, counted)
+    verifier = JwtBearers([known, another], clock)
     keeping = asyncio.create_task(known.run())
     try:
         await known.fetched_anew("")
@@ -91,6 +92,10 @@ async def test_bad_tokens_cause_few_fetches_and_hold_up_nobody(monkeypatch: pyte
         with pytest.raises(RefusedError) as full:
             verifier.principal(Signer("one-more").token(claims(clock.at)))
         assert full.value.reason is Refusal.KEYS_UNAVAILABLE
+        # Those of another issuer are not kept out by that.
+        others = verifier.principal(ES.token({**claims(clock.at), "iss": "https://another.example.org"}))
+        assert isinstance(others, asyncio.Task)
+        others.cancel()
         assert accepted(verifier, good_token).id == "own:alice"
         ended = await asyncio.gather(*(one for one in waiting if isinstance(one, asyncio.Task)), return_exceptions=True)
         assert {one.reason for one in ended if isinstance(one, RefusedError)} == {Refusal.JWT_KEY}

@@ -2,9 +2,10 @@
 
 import asyncio
 import hashlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.session import Principal
@@ -25,7 +26,7 @@ from interlock_gateway.identity.refusals import Refusal, RefusedError
 REMEMBERED = 4096
 """Verified tokens that are remembered, by their hash."""
 MOST_WAITING = 32
-"""Calls that wait for an issuer's keys at once; more are refused, to be made again."""
+"""Calls that wait for one issuer's keys at once; more are refused, to be made again."""
 _AGAIN = "the token cannot be verified now; try again"
 
 
@@ -45,7 +46,7 @@ class JwtBearers:
         self._largest = max((issuer.config.max_token_bytes for issuer in self._issuers.values()), default=0)
         self._clock = clock
         self._remembered: OrderedDict[bytes, _Verified] = OrderedDict()
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
 
     def principal(self, token: str) -> "Principal | asyncio.Task[Principal]":
         """Whose token it is; later, when its key has to be fetched first. Raises `RefusedError`."""
@@ -96,16 +97,17 @@ class JwtBearers:
 
     def _later(self, parts: Unverified, issuer: Issuer, digest: bytes) -> "asyncio.Task[Principal]":
         """Verify the token once the issuer's keys were fetched. Raises `RefusedError` when too many wait for that."""
-        if self._waiting >= MOST_WAITING:
-            detail = f"{issuer.config.name}: {MOST_WAITING} calls wait for its keys already"
+        name = issuer.config.name
+        if self._waiting[name] >= MOST_WAITING:
+            detail = f"{name}: {MOST_WAITING} calls wait for its keys already"
             raise RefusedError(Refusal.KEYS_UNAVAILABLE, _AGAIN, detail)
         task = asyncio.get_running_loop().create_task(self._after_fetch(parts, issuer, digest))
-        self._waiting += 1
-        task.add_done_callback(self._waits_no_more)
+        self._waiting[name] += 1
+        task.add_done_callback(partial(self._waits_no_more, name))
         return task
 
-    def _waits_no_more(self, _: "asyncio.Task[Principal]") -> None:
-        self._waiting -= 1
+    def _waits_no_more(self, name: str, _: "asyncio.Task[Principal]") -> None:
+        self._waiting[name] -= 1
 
     async def _after_fetch(self, parts: Unverified, issuer: Issuer, digest: bytes) -> Principal:
         try:
