@@ -124,7 +124,7 @@ volumeMounts:
 {{- end }}
 {{- range .Values.providers }}
 {{- if include "interlock.hasFiles" . }}
-- {name: interlock-provider-{{ .name | lower | replace "." "-" | replace "_" "-" }}, mountPath: /etc/interlock/providers/{{ .name }}, readOnly: true}
+- {name: {{ include "interlock.providerVolume" . }}, mountPath: /etc/interlock/providers/{{ .name }}, readOnly: true}
 {{- end }}
 {{- end }}
 {{- range $name := keys .Values.secretMounts | sortAlpha }}
@@ -151,6 +151,11 @@ volumeMounts:
 
 {{- define "interlock.servesTls" -}}
 {{- if and (include "interlock.isService" .) (has .Values.tls.source (list "certManager" "secret")) }}true{{ end -}}
+{{- end }}
+
+{{/* The name of the volume with a provider's files. */}}
+{{- define "interlock.providerVolume" -}}
+interlock-provider-{{ .name | lower | replace "." "-" | replace "_" "-" | trimSuffix "-" }}
 {{- end }}
 
 {{/* Whether a provider of the values has files to mount. */}}

@@ -24,6 +24,13 @@ toolbox.image.repository is empty: the gateway's image has no shell for the tool
 config.{{ $path }} is what the chart sets, from `{{ include "interlock.setBy" $path }}`; leave it out of `config`
 {{ end }}
 {{- end }}
+{{- range $where, $labels := dict "labels" .Values.labels "pod.labels" .Values.pod.labels }}
+{{- range list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
+{{- if hasKey $labels . }}
+{{ $where }} has {{ . }}, by which pods are selected; it is the chart's
+{{ end }}
+{{- end }}
+{{- end }}
 {{- $taken := dict }}
 {{- range $name, $port := .Values.ports }}
 {{- if hasKey $taken (toString $port) }}
@@ -120,6 +127,9 @@ tls.clients is {{ .Values.tls.clients }}, and tls.source is {{ .Values.tls.sourc
 {{- if not (or $identity.tokens $identity.jwt $identity.mtls) }}
 config.identity has no tokens, jwt or mtls: nobody could call; `interlock token` makes a token and its hash
 {{ end }}
+{{- if $identity.anonymous_agents_on_loopback }}
+config.identity.anonymous_agents_on_loopback is true, and the service listens beyond loopback: the gateway would not start
+{{ end }}
 {{- if and $identity.mtls (not .Values.tls.clients) }}
 config.identity.mtls is given, and tls.clients is empty: no client would be asked for a certificate
 {{ end }}
@@ -207,12 +217,20 @@ config.approvals.webhooks[{{ $index }}].{{ $key }} is a secret, and `config` goe
 {{- end }}
 {{- end }}
 {{- $names := list }}
+{{- $volumes := list }}
 {{- if .Values.toolbox.enabled }}{{ $names = append $names "toolbox" }}{{ end }}
 {{- range .Values.providers }}
 {{- if has .name $names }}
 providers has {{ .name }} twice; toolbox.enabled brings one of the name toolbox
 {{ end }}
 {{- $names = append $names .name }}
+{{- if include "interlock.hasFiles" . }}
+{{- $volume := include "interlock.providerVolume" . }}
+{{- if has $volume $volumes }}
+provider {{ .name }} would have the volume {{ $volume }}, which another one has: names have to differ in more than case, dots and underscores
+{{ end }}
+{{- $volumes = append $volumes $volume }}
+{{- end }}
 {{- if and .tokenSecret (not (hasKey . "tls")) (not .plaintext) (not (regexMatch "^(unix:|localhost:|127\\.|\\[::1\\])" .address)) }}
 the token of provider {{ .name }} would be sent to {{ .address }} in plain text: give tls, or say plaintext: true when something else encrypts it
 {{ end }}

@@ -82,7 +82,7 @@
 {{- end }}
 {{- range .Values.providers }}
 {{- if include "interlock.hasFiles" . }}
-- name: interlock-provider-{{ .name | lower | replace "." "-" | replace "_" "-" }}
+- name: {{ include "interlock.providerVolume" . }}
   projected:
     defaultMode: {{ $mode }}
     sources:
