@@ -9,7 +9,7 @@ from typing import TypeAlias
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader.addresses import Address, TcpAddress, UnixAddress, parse_address
 from interlock_gateway.config_loader.approval_rules import approval_contradictions
-from interlock_gateway.config_loader.identity_rules import identity_contradictions
+from interlock_gateway.config_loader.identity_rules import identity_contradictions, url_problem
 from interlock_gateway.config_loader.policy_rules import policy_contradictions
 from interlock_gateway.config_loader.problems import SettingPath, dotted
 from interlock_gateway.config_loader.provider_rules import provider_contradictions
@@ -32,6 +32,7 @@ def contradictions(config: Config) -> Found:
     yield from _operator_listeners(config)
     yield from _sockets_shared(config)
     yield from _other_addresses(config)
+    yield from _collector(config)
     yield from identity_contradictions(config)
     yield from tls_contradictions(config)
     yield from provider_contradictions(config)
@@ -92,6 +93,16 @@ def _other_addresses(config: Config) -> Found:
             yield path, f"{dotted(path)} must be HOST:PORT, not a Unix socket"
         elif isinstance(address, str):
             yield path, f"{dotted(path)} {address}"
+
+
+def _collector(config: Config) -> Found:
+    tracing = config.tracing
+    in_the_open = (
+        bool(tracing.endpoint and url_problem(tracing.endpoint)) and not config.server.plaintext_beyond_loopback
+    )
+    if in_the_open and tracing.headers_file is not None:
+        words = f"would be sent to {tracing.endpoint} in plain text: use https://, or say"
+        yield ("tracing", "headers_file"), f"tracing.headers_file {words} server.plaintext_beyond_loopback: true"
 
 
 def _places(config: Config) -> Found:

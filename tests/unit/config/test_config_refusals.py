@@ -44,6 +44,24 @@ def test_listening_on_loopback_needs_no_more_words(tmp_path: Path, address: str)
     assert load_config(file, {}).server.listen == (address,)
 
 
+@pytest.mark.req("OBS-2")
+def test_headers_for_a_collector_are_not_sent_in_plain_text_beyond_loopback(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "tracing:\n  endpoint: http://collector:4318\n  headers_file: /headers\n")
+    assert said == (
+        "3: tracing.headers_file would be sent to http://collector:4318 in plain text: use https://, or say "
+        "server.plaintext_beyond_loopback: true"
+    )
+    file = tmp_path / "c.yaml"
+    for rest in (
+        "{endpoint: 'https://collector:4318', headers_file: /headers}",
+        "{endpoint: 'http://127.0.0.1:4318', headers_file: /headers}",
+        "{endpoint: 'http://collector:4318'}",
+        "{endpoint: 'http://collector:4318', headers_file: /headers}\nserver: {plaintext_beyond_loopback: true}",
+    ):
+        file.write_text(f"tracing: {rest}")
+        assert load_config(file, {}).tracing.endpoint
+
+
 @pytest.mark.req("AUTH-1")
 def test_anonymous_agents_are_refused_on_a_listener_that_other_hosts_can_reach(tmp_path: Path) -> None:
     said = refusal(
