@@ -15,7 +15,7 @@ def clashes(spec: PodSpec, template: Template, agents: tuple[str, ...]) -> Itera
     yield from _ports(spec, template)
     for container in spec.containers:
         if container.name in agents:
-            yield from _paths(container, template)
+            yield from in_our_place(container, template)
             yield from _variables(container, template)
 
 
@@ -41,10 +41,11 @@ def _ports(spec: PodSpec, template: Template) -> Iterator[str]:
                 yield f"container {container.name} listens on port {port.container_port}, as the gateway does"
 
 
-def _paths(container: Container, template: Template) -> Iterator[str]:
+def in_our_place(container: Container, template: Template) -> Iterator[str]:
+    """What a container of the agent's mounts where the template's mounts are, or below them, beside those."""
     ours = [one.place for one in template.mounts]
     for mount in container.volume_mounts:
-        if any(f"{mount.place}/".startswith(f"{our}/") for our in ours):
+        if mount not in template.mounts and any(f"{mount.place}/".startswith(f"{our}/") for our in ours):
             yield f"container {container.name} mounts {mount.name} at {mount.place}, where it would reach the gateway"
 
 
@@ -72,7 +73,13 @@ def holds(found: Any, wanted: Any) -> bool:
 def _holds_items(found: list[Any], wanted: list[Any]) -> bool:
     if any(not isinstance(item, dict) for item in wanted):
         return found == wanted
-    return all(any(_same_name(one, item) and holds(one, item) for one in found) for item in wanted)
+    return all(_holds_item([one for one in found if _same_name(one, item)], item) for item in wanted)
+
+
+def _holds_item(found: list[Any], item: dict[str, Any]) -> bool:
+    # Of two variables with one name the last counts, so that each has to be the one that is wanted.
+    enough = all if "name" in item else any
+    return bool(found) and enough(holds(one, item) for one in found)
 
 
 def _same_name(one: Any, other: dict[str, Any]) -> bool:

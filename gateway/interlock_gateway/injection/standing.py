@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from interlock_gateway.injection.asking import AGENTS, INJECTED, unknown_agents
-from interlock_gateway.injection.clashes import holds
+from interlock_gateway.injection.clashes import holds, in_our_place
 from interlock_gateway.injection.pod import Pod, PodSpec
 from interlock_gateway.injection.template import Template
 
@@ -38,9 +38,10 @@ def missing(pod: Pod, whole: dict[str, Any], template: Template, agents: tuple[s
     for wanted in template.volumes:
         if not any(holds(one, _without_sizes(wanted)) for one in spec.get("volumes") or []):
             yield f"the volume {wanted['name']} is missing, or is another"
-    for container in spec.get("containers") or []:
-        if container.get("name") in agents:
+    for container, read in zip(spec.get("containers") or [], pod.spec.containers, strict=True):
+        if read.name in agents:
             yield from _agent(container, template)
+            yield from in_our_place(read, template)
     yield from _strangers(pod, template)
     yield from unknown_agents(pod.spec, agents)
 

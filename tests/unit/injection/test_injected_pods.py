@@ -120,6 +120,21 @@ def test_a_pod_that_others_changed_after_us_is_left_alone() -> None:
             "container agent mounts interlock-socket, which is a volume of the gateway's",
         ),
         (
+            lambda pod: pod["spec"]["containers"][0]["volumeMounts"].append(
+                {"name": "late", "mountPath": "run/interlock/agent.sock"}
+            ),
+            "container agent mounts late at /run/interlock/agent.sock, where it would reach the gateway",
+        ),
+        # Of two variables with one name the last counts.
+        (
+            lambda pod: pod["spec"]["containers"][0]["env"].append({"name": "INTERLOCK_ADDRESS", "value": "late:7080"}),
+            "container agent lacks mounts or variables",
+        ),
+        (
+            lambda pod: pod["spec"]["initContainers"][1]["env"].append({"name": "INTERLOCK_CONFIG", "value": "/late"}),
+            "interlock is not the gateway's",
+        ),
+        (
             lambda pod: pod["spec"]["containers"].append(
                 {"name": "late", "securityContext": {"privileged": True}, "image": "late"}
             ),
