@@ -45,3 +45,4 @@ async def test_an_agent_reaches_the_service_that_was_rendered_over_tls_with_its_
                 await stranger.open_session()
         pod.terminate("interlock")
         assert await asyncio.to_thread(pod.ended, "interlock") == 0
+        assert '"level": "error"' not in pod.log("interlock")

@@ -361,8 +361,10 @@ def test_all_of_it_holds_on_the_loop_that_the_gateway_runs_on(
 ) -> None:
     """uvloop's TLS is another than asyncio's, which the other tests run on."""
     monkeypatch.setattr(tls_door, "HANDSHAKE_S", 0.5)
+    uncaught: list[object] = []
 
     async def scene() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: uncaught.append(context))
         async with behind_tls(socket_directory) as at:
             tls = at.made.gateway.rooms.entrance.tls
             assert tls is not None
@@ -388,3 +390,4 @@ def test_all_of_it_holds_on_the_loop_that_the_gateway_runs_on(
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(scene())
+    assert not uncaught

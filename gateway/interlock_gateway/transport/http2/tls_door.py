@@ -68,10 +68,12 @@ class TlsDoor:
 
     async def _shake_hands(self, accepted: socket.socket, origin: str) -> None:
         believed = self._tls.material.authorities
+        # What the loop gives back is with uvloop the protocol of TLS, and not ours.
+        made = ServerConnection(self._intake)
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            _, made = await self._loop.connect_accepted_socket(
-                lambda: ServerConnection(self._intake),
+            await self._loop.connect_accepted_socket(
+                lambda: made,
                 accepted,
                 ssl=self._tls.context,
                 ssl_handshake_timeout=HANDSHAKE_S,
