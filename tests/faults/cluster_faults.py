@@ -241,8 +241,11 @@ async def _judge(scene: Scene) -> None:
     evidence = Evidence(before=len(before), approved=set(scene.people.approved))
     evidence.found = cluster.database.stored("k%")
     evidence.undone = {one for agent in agents for one in agent.undone}
-    repeated = [agent.repeat(cluster.client(number), cluster.happened) for number, agent in enumerate(agents)]
+    clients = [cluster.client(number) for number in range(len(agents))]
+    repeated = [agent.repeat(client, cluster.happened) for agent, client in zip(agents, clients, strict=True)]
     await asyncio.wait_for(asyncio.gather(*repeated), PATIENCE_S)
+    for client in clients:
+        await client.close()
     evidence.told = [told for agent in agents for told in agent.told]
     evidence.effects = list(cluster.effects())
     evidence.left = cluster.database.stored("k%")

@@ -78,15 +78,20 @@ class Wire:
             task.cancel()
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await self.reach()
+        reaching = asyncio.ensure_future(self.reach())
+        try:
+            far_reader, far_writer = await asyncio.shield(reaching)
+        except asyncio.CancelledError:
+            reaching.add_done_callback(_let_go)
+            raise
         ways = [asyncio.create_task(self._pump(*way)) for way in ((reader, far_writer), (far_reader, writer))]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            far_writer.transport.abort()
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-            far_writer.transport.abort()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
@@ -94,6 +99,12 @@ class Wire:
                 await self._flowing.wait()
                 writer.write(data)
                 await writer.drain()
+
+
+def _let_go(reaching: "asyncio.Future[Streams]") -> None:
+    """End a connection that was made after nobody wanted it any more."""
+    if not reaching.cancelled() and reaching.exception() is None:
+        reaching.result()[1].transport.abort()
 
 
 async def postgres_wire(server_directory: Path, directory: Path) -> tuple[Wire, asyncio.Server]:
