@@ -1,4 +1,4 @@
-"""Lets connections in that have shaken hands: TLS before anything of HTTP/2 is there to be held (AUTH-1).
+"""Lets connections in that have shaken hands: nothing of HTTP/2 is read before (AUTH-1).
 
 Handshakes are counted among the connections of their listener, end after a few seconds, and are dropped, the oldest
 first, when there are many: who connects and says nothing keeps nobody out.
