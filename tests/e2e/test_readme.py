@@ -1,14 +1,11 @@
 """What the README and the examples tell a newcomer to type works, word for word, and prints what they show."""
 
-import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from played_document import ROOT, Shell, first_difference, play, shell
 from snippets import PLAYED, snippets_in
 
@@ -40,15 +37,6 @@ def test_what_the_readme_shows_of_the_demonstration_is_what_it_prints() -> None:
     ).stdout
     assert len(shown) == 2
     assert [scene for scene in shown if scene not in printed] == []
-
-
-def test_the_network_policy_of_the_readme_lets_the_gateway_in_and_nobody_else() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^  ```yaml\n(.*?)^  ```", readme, re.MULTILINE | re.DOTALL)
-    policy = yaml.safe_load(textwrap.dedent(shown))
-    assert (policy["apiVersion"], policy["kind"]) == ("networking.k8s.io/v1", "NetworkPolicy")
-    assert policy["spec"]["policyTypes"] == ["Ingress"]
-    assert policy["spec"]["ingress"] == [{"from": [{"podSelector": {"matchLabels": {"role": "interlock-gateway"}}}]}]
 
 
 @pytest.mark.parametrize(

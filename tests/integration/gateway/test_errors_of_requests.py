@@ -78,6 +78,9 @@ EXPECTED = {
     "ArtifactNotFoundError": "INTERNAL",
     "ArtifactSearchError": "INTERNAL",
     "ArtifactStoreError": "INTERNAL",
+    "ArtifactLimitError": "INTERNAL",
+    "ArtifactRemovedError": "INTERNAL",
+    "ArtifactSilentError": "INTERNAL",
 }
 
 
