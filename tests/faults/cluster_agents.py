@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from crash_agents import answer_of
 from crash_judge import Told
-from interlock import CallResult, Gateway, Session
+from interlock import CallResult, CallStatus, Gateway, Session
 from interlock.admin import Approvals
 from interlock.calls import Call
 from interlock.errors import (
@@ -19,6 +19,7 @@ from interlock.errors import (
     GatewayUnavailableError,
     InterlockError,
     LimitExceededError,
+    NotFoundError,
     RequestError,
 )
 from interlock.journal import OperationEffect, OperationState, RollbackLine, RollbackOutcome
@@ -145,7 +146,7 @@ class ClusterAgent:
         self.told.append(told)
         self.waiting += 1
         try:
-            await self._answered(f"wreck {key}", lambda: self._detached(session, told))
+            await self._answered(session, told, lambda: self._detached(session, told))
             await self.seen.persistently(f"wait {key}", lambda: session.wait_call(told.call_id, timeout=WAITING_S))
             told.first = answer_of(await self._asked(session, told))
         finally:
@@ -192,14 +193,27 @@ class ClusterAgent:
                 return await session.resolve("apply", "go", call_id=told.call_id, timeout=WAITING_S)
             return await session.call(told.tool, {"key": told.key}, call_id=told.call_id, timeout=WAITING_S)
 
-        return await self._answered(f"{told.tool} {told.key}", ask)
+        return await self._answered(session, told, ask)
 
-    async def _answered(self, what: str, ask: Callable[[], Awaitable[CallResult]]) -> CallResult:
+    async def _answered(self, session: Session, told: Told, ask: Callable[[], Awaitable[CallResult]]) -> CallResult:
+        what = f"{told.tool} {told.key}"
         while True:
             result = await self.seen.persistently(what, ask)
-            if not self._is_denied_by_gateway(result):
+            if not self._is_denied_by_gateway(result) or await self._is_kept(session, told):
                 return result
             await a_moment()
+
+    async def _is_kept(self, session: Session, told: Told) -> bool:
+        """Whether the denial is what the call's id is answered with from now on."""
+
+        async def look() -> bool:
+            try:
+                record = await session.get_call(told.call_id)
+            except NotFoundError:
+                return False
+            return record.result is not None and record.result.status is CallStatus.DENIED
+
+        return await self.seen.persistently(f"get {told.key}", look)
 
     def _is_denied_by_gateway(self, result: CallResult) -> bool:
         codes = [reason.code for reason in result.decision.reasons if reason.code.startswith("gateway_error.")]

@@ -242,8 +242,13 @@ async def _judge(scene: Scene) -> None:
     evidence.found = cluster.database.stored("k%")
     evidence.undone = {one for agent in agents for one in agent.undone}
     clients = [cluster.client(number) for number in range(len(agents))]
-    repeated = [agent.repeat(client, cluster.happened) for agent, client in zip(agents, clients, strict=True)]
-    await asyncio.wait_for(asyncio.gather(*repeated), PATIENCE_S)
+    pairs = zip(agents, clients, strict=True)
+    repeated = [asyncio.create_task(agent.repeat(client, cluster.happened)) for agent, client in pairs]
+    _, hanging = await asyncio.wait(repeated, timeout=PATIENCE_S)
+    for task in hanging:
+        task.cancel()
+    await asyncio.gather(*repeated, return_exceptions=True)
+    tally.faults += [f"an agent could not ask again: {one.exception()!r}" for one in repeated if _failed(one)]
     for client in clients:
         await client.close()
     evidence.told = [told for agent in agents for told in agent.told]
@@ -261,6 +266,10 @@ async def _judge(scene: Scene) -> None:
     tally.calls += len(evidence.told)
     tally.effects += len(evidence.effects)
     tally.unknown += sum(state == "outcome_unknown" for state in evidence.found.calls.values())
+
+
+def _failed(task: "asyncio.Task[None]") -> bool:
+    return not task.cancelled() and task.exception() is not None
 
 
 def _excuse(scene: Scene, receipts: Receipts) -> None:
