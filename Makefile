@@ -33,7 +33,7 @@ demo: setup ## Show a gateway in front of an agent: start it, call tools, see wh
 
 .PHONY: test
 test: setup tools ## Run all tests; at the end it says what could not be tested on this machine, and why.
-	@$(python) -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
+	@$(python) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: tools
 tools: ## Put OPA, promtool and ripgrep into .tools/bin where they are missing and can be had.

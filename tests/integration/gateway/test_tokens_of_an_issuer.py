@@ -121,7 +121,7 @@ async def test_little_is_held_for_whom_nobody_knows_yet(socket_directory: Path) 
 
 
 def waiting_in(here: Scene) -> int:
-    return int(here.at.gateway.rooms.entrance.door._bearers._waiting)  # type: ignore[union-attr]  # there are issuers
+    return int(here.at.gateway.rooms.entrance.door._bearers._waiting.total())  # type: ignore[union-attr]  # there are issuers
 
 
 @pytest.mark.req("AUTH-1")
