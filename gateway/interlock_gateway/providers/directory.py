@@ -11,6 +11,7 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ProviderError, RequestError, RequestFault
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.providers.grpc_provider import GrpcProvider
+from interlock_gateway.providers.kept import KeptProvider
 from interlock_gateway.providers.port import Provider
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, Trust
 
@@ -27,7 +28,7 @@ class Connection:
     """One provider's state, as operators see it. Times are Unix seconds."""
 
     spec: ProviderConfig
-    provider: GrpcProvider
+    provider: KeptProvider
     configured: bool
     connected_since: float | None = None
     version: str = ""
@@ -80,15 +81,24 @@ class Directory:
 
     def add(self, spec: ProviderConfig, *, configured: bool) -> Connection:
         """Begin to keep a connection to a provider. Raises `RequestError` when its name is taken."""
-        if spec.name in self._connections or spec.name == GATEWAY_PROVIDER:
-            raise RequestError(RequestFault.NAME_TAKEN, f"there is a provider {spec.name} already", field="spec.name")
-        address = self._at_state(spec.address)
-        most = self._max_message_bytes
-        provider = GrpcProvider(spec.name, address, max_message_bytes=most, token=spec.token, tls=spec.tls)
+        self._check_free(spec.name)
+        return self.keep(spec, self._made(spec), configured=configured)
+
+    def keep(self, spec: ProviderConfig, provider: KeptProvider, *, configured: bool) -> Connection:
+        """Begin to keep `provider`, whatever it is reached by. Raises `RequestError` when its name is taken."""
+        self._check_free(spec.name)
         connection = Connection(spec, provider, configured)
         self._connections[spec.name] = connection
         connection.keeper = asyncio.create_task(self._keep(connection))
         return connection
+
+    def _check_free(self, name: str) -> None:
+        if name in self._connections or name == GATEWAY_PROVIDER:
+            raise RequestError(RequestFault.NAME_TAKEN, f"there is a provider {name} already", field="spec.name")
+
+    def _made(self, spec: ProviderConfig) -> KeptProvider:
+        address, most = self._at_state(spec.address), self._max_message_bytes
+        return GrpcProvider(spec.name, address, max_message_bytes=most, token=spec.token, tls=spec.tls)
 
     async def remove(self, name: str) -> int:
         """Drop a provider: its tools are gone at once, calls in flight finish. How many tools it had."""

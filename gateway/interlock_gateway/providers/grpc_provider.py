@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from interlock.v1 import provider_pb2, tool_provider_service_pb2_grpc
@@ -26,6 +25,7 @@ from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.providers.channel import Channel
+from interlock_gateway.providers.kept import Described, ProviderKind
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import (
     MAX_LABEL,
@@ -64,17 +64,10 @@ _ANSWERED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """What a provider says of itself: its version, its tools, and a sentence for each tool that cannot be read."""
-
-    version: str
-    tools: tuple[ToolDefinition, ...]
-    problems: tuple[str, ...] = ()
-
-
 class GrpcProvider:
     """The gateway's side of `ToolProviderService`."""
+
+    kind = ProviderKind.GRPC
 
     def __init__(
         self, name: str, address: str, *, max_message_bytes: int, token: str = "", tls: ProviderTlsConfig | None = None

@@ -13,11 +13,19 @@ from interlock_gateway.operate.report import SessionSummary
 from interlock_gateway.operate.status import Component, GatewayState
 from interlock_gateway.policy.standing import loaded_exemptions
 from interlock_gateway.providers.directory import Connection
+from interlock_gateway.providers.kept import ProviderKind
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.registry.pins import Pin
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.transport.grpc.encode import classification, json_bytes, timestamp
 from interlock_gateway.transport.grpc.encode_tool import pin_state, tool_definition
+
+_KINDS = {
+    ProviderKind.GRPC: registry_pb2.PROVIDER_KIND_GRPC,
+    ProviderKind.ATTACHED: registry_pb2.PROVIDER_KIND_ATTACHED,
+    ProviderKind.MCP_HTTP: registry_pb2.PROVIDER_KIND_MCP_HTTP,
+    ProviderKind.MCP_STDIO: registry_pb2.PROVIDER_KIND_MCP_STDIO,
+}
 
 
 def policy_reload(outcome: Reload) -> policy_pb2.PolicyReload:
@@ -164,7 +172,7 @@ def provider_info(connection: Connection, tools: tuple[RegisteredTool, ...]) -> 
     floor = spec.trust == "floor"
     return registry_pb2.ProviderInfo(
         name=spec.name,
-        kind=registry_pb2.PROVIDER_KIND_GRPC,
+        kind=_KINDS[connection.provider.kind],
         state=state,
         trust=registry_pb2.PROVIDER_TRUST_FLOOR if floor else registry_pb2.PROVIDER_TRUST_DECLARED,
         pins=registry_pb2.PIN_MODE_FOLLOW if spec.pins == "follow" else registry_pb2.PIN_MODE_QUARANTINE,
