@@ -119,7 +119,10 @@ class OpenedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Waiters:
-    """How many calls may wait for people at once: those of one session, and all there are."""
+    """How many calls may wait for people at once: those of one session, and all there are.
+
+    Of all there are, one principal has at most four times as many as are free (`sessions.shares`).
+    """
 
     of_session: int
     in_all: int

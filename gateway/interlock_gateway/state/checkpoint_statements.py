@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, func, insert, literal_column, or_, select, upd
 
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState
 from interlock_gateway.state.record_codec import RecordCodec
-from interlock_gateway.state.schema import checkpoints
+from interlock_gateway.state.schema import checkpoints, sessions
 from interlock_gateway.state.transaction import Row, Statement
 
 _COLUMNS = (
@@ -66,6 +66,7 @@ COUNT_OPEN = Statement(
     .select_from(checkpoints)
     .where(checkpoints.c.state == CheckpointState.OPEN.value, checkpoints.c.expires_at > bindparam("now"))
 )
+_ASKING = sessions.alias()
 _LIVE = checkpoints.c.state.in_(
     [literal_column(f"'{state.value}'") for state in (CheckpointState.OPEN, CheckpointState.APPROVED)]
 )
@@ -73,6 +74,16 @@ _LIVE = checkpoints.c.state.in_(
 _MORE_THAN = select(checkpoints.c.state).where(_LIVE).limit(1).offset(bindparam("fewer"))
 MORE_WAIT_IN_SESSION = Statement(_MORE_THAN.where(_IN_SESSION))
 MORE_WAIT = Statement(_MORE_THAN)
+COUNT_WAITING = Statement(select(func.count()).select_from(checkpoints).where(_LIVE))
+COUNT_WAITING_OF_OWNER_OF = Statement(
+    select(func.count())
+    .select_from(checkpoints.join(sessions, checkpoints.c.session_id == sessions.c.session_id))
+    .where(
+        _LIVE,
+        sessions.c.owner
+        == select(_ASKING.c.owner).where(_ASKING.c.session_id == bindparam("session")).scalar_subquery(),
+    )
+)
 TO_ESCALATE = Statement(
     select(*_COLUMNS)
     .where(checkpoints.c.escalates_at <= bindparam("now"))

@@ -21,11 +21,12 @@ from interlock_gateway.pipeline.ports import (
     UnknownRecordError,
     Waiters,
 )
+from interlock_gateway.sessions.shares import TIMES
 from interlock_gateway.state import checkpoint_statements as sql
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.operations import write_intent
 from interlock_gateway.state.pending_store import sequence_if_open
-from interlock_gateway.state.transaction import Link, Row
+from interlock_gateway.state.transaction import Link, Row, Statement
 from interlock_gateway.state.waiting_calls import (
     begin_waiting,
     find_call,
@@ -92,8 +93,7 @@ class Checkpoints:
 
     async def count_open_checkpoints(self, now: float) -> int:
         """How many are open."""
-        rows = await self._reader.submit(lambda link: link.rows(sql.COUNT_OPEN, now=now))
-        return int(rows[0][0])
+        return await self._reader.submit(lambda link: int(link.rows(sql.COUNT_OPEN, now=now)[0][0]))
 
     async def answer_checkpoint(self, checkpoint_id: str, answer: CheckpointAnswer, now: float) -> Checkpoint:
         """Add what an approver said, by the rules of `core.checkpoint.answered`; the checkpoint as it is then.
@@ -222,6 +222,16 @@ def _check_room(link: Link, session_id: str, room: Waiters | None) -> None:
         raise TooManyWaitingError("too many calls of this session wait for people")
     if link.row(sql.MORE_WAIT, fewer=room.in_all - 1) is not None:
         raise TooManyWaitingError("too many calls wait for people")
+    # Nobody is near their share of the places before this many are taken: mostly nothing is counted.
+    near = TIMES * room.in_all // (TIMES + 1)
+    if link.row(sql.MORE_WAIT, fewer=max(0, near - 1)) is not None:
+        free = room.in_all - _count(link, sql.COUNT_WAITING)
+        if _count(link, sql.COUNT_WAITING_OF_OWNER_OF, session=session_id) >= TIMES * free:
+            raise TooManyWaitingError("too many of your calls wait for people")
+
+
+def _count(link: Link, statement: Statement, **values: str) -> int:
+    return int(link.rows(statement, **values)[0][0])
 
 
 def _consume(link: Link, checkpoint_id: str, digest: str, record: CallRecord, now: float) -> bool:

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from asked_people import person
 from gateway_bench import bench
-from interlock import CallStatus
+from interlock import CallStatus, Gateway
 from interlock.errors import InterlockError
 from interlock_gateway.approvals.desk import ApprovalDesk
-from interlock_gateway.config import LimitsConfig
+from interlock_gateway.config import IdentityConfig, LimitsConfig, TokenConfig
+from interlock_gateway.core.session import Role
+from interlock_gateway.identity.authenticate import new_token
 
 X = {"what": "x"}
 
@@ -38,6 +40,24 @@ async def test_a_session_has_no_more_detached_calls_waiting_than_may_be(socket_d
         held = await session.call("wreck", X, call_id="c2", checkpoint_mode="detach")
         assert held.status is CallStatus.AWAITING_CHECKPOINT
     assert at.ledger.names() == ["wreck"]
+
+
+@pytest.mark.req("REL-8", "CHK-4")
+async def test_one_agent_with_many_sessions_leaves_room_for_others_to_ask(socket_directory: Path) -> None:
+    token, sha256 = new_token()
+    limits = LimitsConfig(max_open_checkpoints=10)
+    identity = IdentityConfig(tokens=(TokenConfig(principal="mallory", sha256=sha256, roles=(Role.AGENT,)),))
+    async with (
+        bench(socket_directory, limits=limits, identity=identity) as at,
+        person(at.gateway),
+        Gateway(at.gateway.endpoints.agents[1], token=token) as mallory,
+    ):
+        for number in range(8):
+            await mallory.session(f"m{number}").call("wreck", X, call_id="c", checkpoint_mode="detach")
+        with pytest.raises(InterlockError, match="too many of your calls wait for people"):
+            await mallory.session("m9").call("wreck", X, call_id="c", checkpoint_mode="detach")
+        held = await at.agent.session("s").call("wreck", X, call_id="c", checkpoint_mode="detach")
+        assert held.status is CallStatus.AWAITING_CHECKPOINT
 
 
 @pytest.mark.req("REL-8", "CHK-4")
