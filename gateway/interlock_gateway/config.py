@@ -43,8 +43,8 @@ class LimitsConfig(Section):
     max_waiting_calls: Annotated[int, Field(ge=1)] = 1000
     """Calls held open at once while people decide; more are refused with RESOURCE_EXHAUSTED."""
     max_open_checkpoints: Annotated[int, Field(ge=1)] = 10_000
-    """Calls that wait for people, held open or detached, of all sessions of the database; more are refused. One principal
-    alone gets four fifths of them."""
+    """Calls that wait for people, held open or detached, of all sessions of the database; more are refused.
+    One principal alone gets four fifths of them."""
     max_open_checkpoints_per_session: Annotated[int, Field(ge=1)] = 200
     """Calls of one session that wait for people, held open or detached; more are refused with RESOURCE_EXHAUSTED."""
     max_batch_parallel: Annotated[int, Field(ge=1, le=100)] = 32
