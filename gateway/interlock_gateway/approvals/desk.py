@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from interlock_gateway.approvals.answers import Said, check
 from interlock_gateway.approvals.editing import Edit, Editor
-from interlock_gateway.approvals.handlers import Channel, Handler, may_approve, may_see
+from interlock_gateway.approvals.handlers import Handler, Reached, may_approve, may_see
 from interlock_gateway.approvals.lasting import while_known
 from interlock_gateway.approvals.records import WatchStore
 from interlock_gateway.approvals.watches import Watches, WatchEvent
@@ -47,7 +47,7 @@ class ApprovalDesk:
         watches: Watches,
         editor: Editor,
         *,
-        channels: tuple[Channel, ...] = (),
+        channels: tuple[Reached, ...] = (),
         register: WatchStore | None = None,
     ) -> None:
         """`register` says who watches at other replicas; without it there are none."""

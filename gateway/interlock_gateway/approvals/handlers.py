@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.session import Principal, Role
@@ -9,16 +10,28 @@ from interlock_gateway.core.session import Principal, Role
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """Somebody who will be told of a checkpoint and may answer it: a principal, and the groups it answers for."""
+    """Somebody who will be told of a checkpoint and may answer it: a principal, and the groups it answers for.
+
+    With `only_for` they are reached through that principal's own client, and asked about its calls alone.
+    """
 
     approver: str
     groups: tuple[str, ...]
+    only_for: str = ""
 
     def can_be_asked(self, requester: str, groups: tuple[str, ...], escalate_to: tuple[str, ...]) -> bool:
         """Whether this is one who may answer, now or once the second groups are asked; never whoever asks."""
-        if self.approver == requester:
+        if self.approver == requester or self.only_for not in ("", requester):
             return False
         return not groups or bool({*groups, *escalate_to} & set(self.groups))
+
+
+class Reached(Protocol):
+    """A way to people besides watches."""
+
+    def handlers(self) -> Iterable[Handler]:
+        """Those who are reached by it now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import json
 import uuid
 from dataclasses import replace
 
-from interlock_gateway.core.call import CallKind, CallResult, CallState, CallStatus, CheckpointRef
+from interlock_gateway.core.call import CallKind, CallResult, CallState, CallStatus, CheckpointMode, CheckpointRef
 from interlock_gateway.core.checkpoint import (
     ApproverDecision,
     Checkpoint,
@@ -65,6 +65,8 @@ class Asking:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
 
     async def _asked(self, run: CallRun, instead_of: str, editor: CheckpointAnswer | None) -> CallResult:
+        if (alike := await self._alike(run)) is not None:
+            return alike
         asked = run.obligations
         counts = editor is not None and _may_answer(editor, run)
         approved = counts and self._quorum(run) <= 1
@@ -86,6 +88,17 @@ class Asking:
         run.checkpoint = checkpoint
         run.live.facts.checkpoints["opened"] += 1
         return awaiting(run, checkpoint)
+
+    async def _alike(self, run: CallRun) -> CallResult | None:
+        """The answer to a call that waits already, asked for again by a client that knows no call ids."""
+        request = run.request
+        if not request.rejoins or request.call_id or run.resuming is not None:
+            return None
+        known = await self._parts.store.checkpoints.waiting_alike(run.session_id, run.digest)
+        if known is None or known.mode is not CheckpointMode.DETACH or known.pending_id != _pending_id(run):
+            return None
+        run.taken = True
+        return replace(awaiting(run, known), call_id=known.call_id)
 
     def _quorum(self, run: CallRun) -> int:
         return run.obligations.quorum or self._parts.settings.checkpoint_quorum
@@ -129,7 +142,7 @@ class Asking:
             intent=parts.results.redact(request.intent or run.live.session.intent),
             labels=request.labels,
             deliverable=None if request.deliverable is None else self._masked(request.deliverable),
-            pending_id=run.pending.pending_id if run.pending is not None else "",
+            pending_id=_pending_id(run),
             resolve_input=resolving.document.raw if resolving is not None else b"",
             operation_id=run.undoes,
             traceparent=run.traceparent,
@@ -211,6 +224,10 @@ def _record(run: CallRun) -> CallRecord:
         updated_at=run.received_at,
         status=CallStatus.AWAITING_CHECKPOINT,
     )
+
+
+def _pending_id(run: CallRun) -> str:
+    return run.pending.pending_id if run.pending is not None else ""
 
 
 def _second_groups(asked: Obligations) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from interlock_gateway.pipeline.held import MARGIN_S
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, StateError, unavailable
 from interlock_gateway.pipeline.resumptions import Caller
+from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.sessions.live import LiveSession
 
 _UNSETTLED = frozenset({CallState.RECEIVED, CallState.AWAITING_CHECKPOINT, CallState.DISPATCHING, CallState.REFLECTING})
@@ -65,16 +66,18 @@ class CallRecords:
         call_id: str,
         timeout_s: float | None,
         *,
+        on_event: EventSink = ignore_events,
         trace: TraceContext | None = None,
     ) -> KnownCall:
         """Where the call stands once it is settled, or after `timeout_s` seconds; without, as long as it takes.
 
-        Whoever waits goes on with a call that people have decided about. Raises `RequestError`.
+        Whoever waits goes on with a call that people have decided about, and is told what happens on the way. Raises
+        `RequestError`.
         """
         clock = self._parts.clock
         until = None if timeout_s is None else clock.monotonic() + timeout_s
         live = await self._parts.sessions.owned(principal, session_id)
-        caller = Caller(principal, session_id, call_id, until, trace=trace)
+        caller = Caller(principal, session_id, call_id, until, on_event, trace=trace)
         try:
             known = await self._known(caller, live)
             while not known.settled and (until is None or clock.monotonic() < until - MARGIN_S):

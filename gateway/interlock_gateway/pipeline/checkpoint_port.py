@@ -33,6 +33,10 @@ class CheckpointStore(Protocol):
         """The call's newest checkpoint."""
         ...
 
+    async def waiting_alike(self, session_id: str, digest: str) -> Checkpoint | None:
+        """The newest checkpoint of a call of that digest which waits, or was decided and not asked for since."""
+        ...
+
     async def list_checkpoints(
         self,
         states: tuple[CheckpointState, ...],

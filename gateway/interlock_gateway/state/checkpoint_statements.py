@@ -5,9 +5,10 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, insert, literal_column, or_, select, update
 
+from interlock_gateway.core.call import CallState
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointAnswer, CheckpointState
 from interlock_gateway.state.record_codec import RecordCodec
-from interlock_gateway.state.schema import checkpoints, sessions
+from interlock_gateway.state.schema import calls, checkpoints, sessions
 from interlock_gateway.state.transaction import Row, Statement
 
 _COLUMNS = (
@@ -60,6 +61,19 @@ NEWEST_OF_CALL = Statement(
 )
 LIST = Statement(_BY_EXPIRY.where(_IN_STATE, *_BEHIND))
 LIST_OF_SESSION = Statement(_BY_EXPIRY.where(_IN_SESSION, _IN_STATE, *_BEHIND))
+# Those of calls that still wait: nobody has asked again since people decided.
+WAITING_IN_SESSION = Statement(
+    select(*_COLUMNS)
+    .join(
+        calls,
+        (calls.c.session_id == checkpoints.c.session_id)
+        & (calls.c.call_id == checkpoints.c.call_id)
+        & (calls.c.state == literal_column(f"'{CallState.AWAITING_CHECKPOINT.value}'")),
+    )
+    .where(_IN_SESSION, _IN_STATE)
+    .order_by(checkpoints.c.expires_at, checkpoints.c.checkpoint_id)
+    .limit(bindparam("limit"))
+)
 DUE = Statement(_BY_EXPIRY.where(_IN_STATE, checkpoints.c.expires_at <= bindparam("now")))
 COUNT_OPEN = Statement(
     select(func.count())

@@ -79,6 +79,10 @@ class Checkpoints:
             lambda link: _first(link.rows(sql.NEWEST_OF_CALL, session=session_id, call=call_id))
         )
 
+    async def waiting_alike(self, session_id: str, digest: str) -> Checkpoint | None:
+        """The newest checkpoint of a call of that digest which waits, or was decided and not asked for since."""
+        return await self._reader.submit(partial(_waiting_alike, session_id=session_id, digest=digest))
+
     async def list_checkpoints(
         self,
         states: tuple[CheckpointState, ...],
@@ -315,6 +319,16 @@ def _list(
         found.extend(map(sql.checkpoint_of, rows))
     found.sort(key=lambda checkpoint: (checkpoint.expires_at, checkpoint.checkpoint_id))
     return tuple(found[:limit])
+
+
+def _waiting_alike(link: Link, session_id: str, digest: str) -> Checkpoint | None:
+    alike = [
+        checkpoint
+        for state in (CheckpointState.OPEN, CheckpointState.APPROVED, CheckpointState.DENIED)
+        for row in link.rows(sql.WAITING_IN_SESSION, session=session_id, state=state.value, limit=SWEEP)
+        if (checkpoint := sql.checkpoint_of(row)).digest == digest
+    ]
+    return max(alike, key=lambda checkpoint: checkpoint.created_at, default=None)
 
 
 def _existing_call(link: Link, record: CallRecord) -> CallRecord:

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0006"
+HEAD = "0007"
 
 metadata = MetaData(
     naming_convention={
@@ -301,6 +301,14 @@ artifact_errands = Table(
     Column("claimed_until", Double, nullable=False),
     Column("begun_at", Double, nullable=False),
     Column("done_at", Double),
+)
+
+# Keys that all who share the database use, each made by whoever needed it first.
+shared_keys = Table(
+    "shared_keys",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
 )
 
 # Written to find out whether writing works again.

@@ -22,6 +22,7 @@ from interlock_gateway.state.count_store import StoredCounts
 from interlock_gateway.state.database import Database, open_database
 from interlock_gateway.state.handler_store import StandingHandlers
 from interlock_gateway.state.journal import StoredJournal
+from interlock_gateway.state.key_store import SharedKeys
 from interlock_gateway.state.lane import MAX_BATCH, Lane
 from interlock_gateway.state.migrate import ensure_current
 from interlock_gateway.state.pending_store import PendingActions
@@ -103,6 +104,7 @@ class SqlStateStore:
         self.approvals = StoredApprovals(reader, writer)
         self.watches = StoredWatches(reader, writer, replica_id)
         self.artifacts = StoredArtifacts(reader, writer)
+        self.keys = SharedKeys(reader, writer)
 
     @classmethod
     async def open(cls, url: str, *, replica_id: str, **settings: Any) -> Self:
