@@ -46,6 +46,8 @@ from interlock_gateway.transport.grpc.tool_rpcs import ToolRpcs
 from interlock_gateway.transport.health import SERVICE as HEALTH_SERVICE
 from interlock_gateway.transport.health import Health
 from interlock_gateway.transport.http2.listener import Http2Listener
+from interlock_gateway.transport.mcp.listening import McpListener
+from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.reflection import reflected
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
@@ -65,7 +67,7 @@ _log = logging.getLogger(__name__)
 class Endpoints:
     """Where a running gateway is reached, and what decides there.
 
-    `answers` is where those to webhooks come in, `health` where nothing but health is told.
+    `answers` is where those to webhooks come in, `health` where nothing but health is told, `mcp` where MCP is spoken.
     """
 
     agents: tuple[str, ...]
@@ -75,6 +77,7 @@ class Endpoints:
     profile: str
     answers: str = ""
     health: str = ""
+    mcp: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +145,9 @@ class Gateway:
         """Whether no call is in flight, and nothing is left to be journaled of those that were."""
         return self.rooms.pipeline.in_flight == 0 and len(self.rooms.parts.tasks) == 0
 
-    def tool(self, name: str) -> RegisteredTool | None:
-        """The tool with this name or alias, as it is registered now."""
-        return self.rooms.parts.registry.find(name)
+    def tool(self, name: str, owner: str = "") -> RegisteredTool | None:
+        """The tool with this name or alias, as it is registered now for the sessions of principal `owner`."""
+        return self.rooms.parts.registry.find(name, owner)
 
     @property
     def serving(self) -> bool:
@@ -189,12 +192,13 @@ class Gateway:
         agents = self._listener(sockets, agent_socket(identity), mode, admin=False)
         agents += self._listener(tcp, self.rooms.entrance.door, mode, admin=True, tls=self.rooms.entrance.tls)
         operators = self._listener(server.operator_listen, operator_socket(identity), 0o600, admin=True)
+        mcp = self._mcp(mode)
         health = await self._tell_health()
         for listener in self._listeners:
             await listener.start()
         engine = self.rooms.engine
         self.endpoints = Endpoints(
-            tuple(agents), tuple(operators), metrics, engine.revision, engine.profile, health=health
+            tuple(agents), tuple(operators), metrics, engine.revision, engine.profile, health=health, mcp=mcp
         )
 
     async def keep_house(self) -> None:
@@ -303,6 +307,18 @@ class Gateway:
         listener: Listener = made(rpcs, self._open_rpcs.max_bytes, tls)
         self._listeners.append(listener)
         return [listener.listen(self.config.at_state(address), mode) for address in addresses]
+
+    def _mcp(self, mode: int) -> tuple[str, ...]:
+        """Listen for clients of MCP; where."""
+        config, rooms = self.config, self.rooms
+        if not config.mcp.listen:
+            return ()
+        parts = SurfaceParts(
+            config.mcp, rooms.parts, rooms.pipeline, rooms.artifacts, self._open_rpcs, version("interlock-gateway")
+        )
+        listener = McpListener(parts, agent_socket(config.identity), rooms.entrance.door)
+        self._listeners.append(listener)
+        return tuple(listener.listen(config.at_state(address), mode) for address in config.mcp.listen)
 
     def _admin_parts(self) -> AdminParts:
         rooms = self.rooms

@@ -49,6 +49,21 @@ class Principal:
         return role in self.roles
 
 
+PROXIED = "extmcp:"
+"""How the ids of principals begin that another gateway speaks for: then comes who that is, then whom it speaks for."""
+
+
+def circle_of(owner: str) -> str:
+    """Who `owner` shares private tools with: nobody else, but for those that one gateway speaks for (EXT-1).
+
+    >>> circle_of("spiffe://example.org/agent")
+    'spiffe://example.org/agent'
+    >>> circle_of("extmcp:proxy:alice")
+    'extmcp:proxy'
+    """
+    return owner if not owner.startswith(PROXIED) else PROXIED + owner[len(PROXIED) :].partition(":")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """One agent conversation, owned by the principal that opened it. Times are Unix seconds.

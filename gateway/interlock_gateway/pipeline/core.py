@@ -144,7 +144,7 @@ class CallPipeline:
             try:
                 run = undoing(self._beginnings.run(principal, live, request, ignore_events), operation)
                 # What a session may call for itself is another question than what takes its calls back.
-                run.tool = self._parts.registry.find(request.tool)
+                run.tool = self._parts.registry.find(request.tool, live.session.owner)
                 refused = refusal(run, operation, self._parts.engine)
                 result = await (self._through(run) if refused is None else self.concluded(run, refused))
             except StateError as error:

@@ -134,8 +134,8 @@ class Dispatcher:
     def _check_definition(self, run: CallRun) -> None:
         """Raise `ProviderDownError` when the tool is not the one that was decided about any more (TOOL-5)."""
         tool = run.known_tool
-        now = self._parts.registry.find(tool.name)
-        if now is None or (now.provider, now.sha256) != (tool.provider, tool.sha256):
+        now = self._parts.registry.tool_of(tool.provider, tool.name)
+        if now is None or now.sha256 != tool.sha256:
             raise ProviderDownError(f"the definition of {tool.name} changed before the call was sent; nothing was run")
 
     async def result_of(self, run: CallRun, done: Dispatched) -> CallResult:

@@ -115,7 +115,7 @@ class Resolver:
     # -- apply --
 
     async def _apply(self, run: CallRun, top: PendingAction, arguments: ResolveArguments) -> CallResult:
-        tool = self._parts.registry.find(top.tool)
+        tool = self._parts.registry.find(top.tool, run.live.session.owner)
         problem = _no_longer_the_same(tool, top)
         if tool is None or problem is not None:
             return await self._said(run, problem or "", code="tool_changed", is_error=True)
@@ -136,7 +136,7 @@ class Resolver:
                 return run.answer(CallStatus.AWAITING_CHECKPOINT)
             # Also when somebody else has applied it under this very approval; then the denial comes too late to count.
             return await self._void(run, "the pending action is not there, or not on top any more; nothing was applied")
-        tool = self._parts.registry.find(claimed.tool)
+        tool = self._parts.registry.find(claimed.tool, run.live.session.owner)
         problem = _no_longer_the_same(tool, claimed)
         if tool is None or problem is not None:
             await self.settling.release(claimed, run.call_id)

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from interlock_gateway.core.session import Session
+from interlock_gateway.core.session import Session, circle_of
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry
 
@@ -11,7 +11,12 @@ _MOST_COMPARED = 500
 
 
 def visible(tool: RegisteredTool, session: Session) -> bool:
-    """Whether the session may see and call the tool (TOOL-10). The gateway's own tools are always there."""
+    """Whether the session may see and call the tool (TOOL-10). The gateway's own tools are always there.
+
+    Tools that are there for somebody's sessions alone are there for nobody else's, whatever a session asks for.
+    """
+    if tool.only_for and tool.only_for != circle_of(session.owner):
+        return False
     if tool.provider == GATEWAY_PROVIDER or session.sees(tool.name):
         return True
     return any(session.sees(alias) for alias in tool.definition.aliases)
@@ -19,7 +24,7 @@ def visible(tool: RegisteredTool, session: Session) -> bool:
 
 def resolve_tool(registry: ToolRegistry, session: Session, name: str) -> RegisteredTool | None:
     """The tool with this name or alias, if the session may call it."""
-    tool = registry.find(name)
+    tool = registry.find(name, session.owner)
     return tool if tool is not None and visible(tool, session) else None
 
 

@@ -84,7 +84,7 @@ class Resumptions:
         """The run that ends the call of `checkpoint`, named after the tool it was for and not after `resolve`."""
         run = self.run(caller, live, checkpoint)
         run.kind = checkpoint.kind
-        run.tool = self._parts.registry.find(checkpoint.tool)
+        run.tool = self._parts.registry.find(checkpoint.tool, live.session.owner)
         run.digest = checkpoint.digest
         return run
 
@@ -93,7 +93,7 @@ class Resumptions:
         if checkpoint.kind is CallKind.APPLY:
             return registry.find(RESOLVE_TOOL)
         if checkpoint.kind is CallKind.UNDO:
-            return registry.find(checkpoint.tool)
+            return registry.find(checkpoint.tool, live.session.owner)
         return resolve_tool(registry, live.session, checkpoint.tool)
 
 

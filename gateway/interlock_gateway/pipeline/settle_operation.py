@@ -52,7 +52,7 @@ class Settlement:
             live=live,
             request=CallRequest(operation.session_id, call_id, operation.tool, b"{}"),
             call_id=call_id,
-            tool=self._parts.registry.find(operation.tool),
+            tool=self._parts.registry.find(operation.tool, live.session.owner),
             received_at=self._parts.clock.now(),
             started=now,
             deadline_at=now,

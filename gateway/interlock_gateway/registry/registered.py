@@ -19,7 +19,8 @@ class RegisteredTool:
     `definition` is what holds (trust and overrides applied); `sha256` is the hash of what the provider declared;
     `policy_json` is the policy input's `tool` part; `changes` says what differs from the pinned definition. `shown` is
     what a model reads: the accepted definition while a changed one is in quarantine, because words can do harm without
-    a call. `followed` says that its provider's definitions are pinned as they arrive.
+    a call. `followed` says that its provider's definitions are pinned as they arrive. `only_for` is the circle of whose
+    sessions it is there for (`circle_of`), empty when it is for everybody's.
     """
 
     provider: str
@@ -35,6 +36,7 @@ class RegisteredTool:
     changes: tuple[Difference, ...] = ()
     pinned_sha256: str = ""
     followed: bool = False
+    only_for: str = ""
 
     @property
     def name(self) -> str:
@@ -59,6 +61,7 @@ def register(
     changes: tuple[Difference, ...] = (),
     pinned_sha256: str = "",
     followed: bool = False,
+    only_for: str = "",
 ) -> RegisteredTool:
     """Compute everything a call will need. Raises `InvalidSchemaError` when the input schema cannot be compiled."""
     kind = classify(effective)
@@ -76,6 +79,7 @@ def register(
         changes=changes,
         pinned_sha256=pinned_sha256,
         followed=followed,
+        only_for=only_for,
     )
 
 

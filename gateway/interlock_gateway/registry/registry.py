@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from interlock_gateway.config import ToolOverride
 from interlock_gateway.core.clock import Clock
+from interlock_gateway.core.session import circle_of
 from interlock_gateway.core.tool import PinState, ToolDefinition, contradiction
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.schema import InvalidSchemaError
@@ -24,10 +25,14 @@ _CHANGED_SINCE_SHOWN = "what the provider declares has changed since it was show
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """How far a provider is believed: `floor` as in TOOL-3, `follow` as in `pins: follow` (TOOL-5)."""
+    """How far a provider is believed: `floor` as in TOOL-3, `follow` as in `pins: follow` (TOOL-5).
+
+    `only_for` is the circle of whose sessions its tools are there for (`circle_of`), empty for everybody's.
+    """
 
     floor: bool = False
     follow: bool = False
+    only_for: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,9 @@ class _Owner:
 class ToolRegistry:
     """Tools by name and alias. A lookup never waits; a change replaces the tables in one step.
 
+    A name is one tool's for everybody. Tools that are there for one circle alone have their names there and nowhere
+    else, and never one that is somebody's for everybody: nobody's own tool stands in for one of the operator's.
+
     Changes happen one after the other: each waits for the disk, and two at once could both take one name, or accept a
     definition that was replaced while it was looked at.
     """
@@ -64,6 +72,7 @@ class ToolRegistry:
         self._changing = asyncio.Lock()
         self._owners: dict[str, _Owner] = {}
         self._by_name: dict[str, RegisteredTool] = {}
+        self._private: dict[str, dict[str, RegisteredTool]] = {}
         self.generation = 0
 
     async def load(self) -> None:
@@ -71,9 +80,17 @@ class ToolRegistry:
         for pin in await self._pin_store.load_pins():
             self._pins[pin.provider, pin.tool] = pin
 
-    def find(self, name: str) -> RegisteredTool | None:
-        """The tool with this name or alias."""
-        return self._by_name.get(name)
+    def find(self, name: str, owner: str = "") -> RegisteredTool | None:
+        """The tool with this name or alias, as it is there for the sessions of principal `owner`."""
+        found = self._by_name.get(name)
+        if found is None and self._private:
+            found = self._private.get(circle_of(owner), {}).get(name)
+        return found
+
+    def tool_of(self, provider: str, name: str) -> RegisteredTool | None:
+        """The tool of one provider with this name, no alias."""
+        owner = self._owners.get(provider)
+        return owner.tools.get(name) if owner is not None else None
 
     def tools(self) -> tuple[RegisteredTool, ...]:
         """Every tool whose provider is there, in no promised order."""
@@ -227,6 +244,7 @@ class ToolRegistry:
             changes=check.changes,
             pinned_sha256=check.pinned_sha256,
             followed=owner.trust.follow and provider != GATEWAY_PROVIDER,
+            only_for=owner.trust.only_for,
         )
 
     def _last_accepted(self, provider: str, tool: str) -> ToolDefinition:
@@ -242,8 +260,9 @@ class ToolRegistry:
         return pin is not None and pin.sha256 == sha256
 
     def _clash(self, provider: str, owner: _Owner, definition: ToolDefinition) -> str | None:
+        private = self._private.get(owner.trust.only_for, {})
         for name in (definition.name, *definition.aliases):
-            other = self._by_name.get(name)
+            other = self._by_name.get(name) or private.get(name)
             if other is not None and other.provider != provider:
                 return f"the name {name} belongs to {other.name} of {other.provider}"
             if name in owner.names:
@@ -256,11 +275,13 @@ class ToolRegistry:
 
     def _rebuild(self) -> None:
         table: dict[str, RegisteredTool] = {}
+        private: dict[str, dict[str, RegisteredTool]] = {}
         for owner in self._owners.values():
+            names = private.setdefault(owner.trust.only_for, {}) if owner.trust.only_for else table
             for tool in owner.tools.values():
                 for name in (tool.name, *tool.definition.aliases):
-                    table.setdefault(name, tool)
-        self._by_name = table
+                    names.setdefault(name, tool)
+        self._by_name, self._private = table, private
         self.generation += 1
 
     def restore_consents(self, consents: Iterable[tuple[str, Mapping[str, str]]]) -> None:

@@ -78,8 +78,8 @@ class ApprovalRpcs:
             event=EVENT[event.kind], checkpoint=encode.checkpoint(one, self._classify) if one is not None else None
         )
 
-    def _classify(self, tool: str) -> Classification | None:
-        found = self._registry.find(tool)
+    def _classify(self, tool: str, caller: str) -> Classification | None:
+        found = self._registry.find(tool, caller)
         return found.classification if found is not None else None
 
 

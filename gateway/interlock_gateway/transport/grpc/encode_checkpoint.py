@@ -24,8 +24,8 @@ DECISION: dict[ApproverDecision, Any] = {
 MODE: dict[CheckpointMode, Any] = {
     mode: checkpoint_pb2.CheckpointMode.Value(f"CHECKPOINT_MODE_{mode.name}") for mode in CheckpointMode
 }
-Classify = Callable[[str], Classification | None]
-"""What is known of a tool by its name; `None` when it is not registered."""
+Classify = Callable[[str, str], Classification | None]
+"""What is known of a tool by its name and by who called it; `None` when it is not registered for them."""
 
 
 def checkpoint(waiting: Checkpoint, classify: Classify, history: Iterable[PastCall] = ()) -> checkpoint_pb2.Checkpoint:
@@ -55,7 +55,7 @@ def checkpoint(waiting: Checkpoint, classify: Classify, history: Iterable[PastCa
         escalated=safe.escalated,
     )
     if safe.decision is not None:
-        message.decision.CopyFrom(encode.decision(safe.decision, classify(waiting.tool)))
+        message.decision.CopyFrom(encode.decision(safe.decision, classify(waiting.tool, waiting.requester)))
     return message
 
 
