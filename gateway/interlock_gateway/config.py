@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 from interlock_gateway.config_artifacts import ArtifactsConfig
 from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
 from interlock_gateway.config_identity import IdentityConfig, TokenConfig
+from interlock_gateway.config_mcp import McpConfig
 from interlock_gateway.config_opa import OpaConfig
 from interlock_gateway.config_providers import ProviderConfig, ProviderCredentialsConfig
 from interlock_gateway.config_section import Bytes, Seconds, Section
@@ -266,6 +267,7 @@ class Config(Section):
     """Everything there is to configure."""
 
     server: ServerConfig = ServerConfig()
+    mcp: McpConfig = McpConfig()
     identity: IdentityConfig = IdentityConfig()
     limits: LimitsConfig = LimitsConfig()
     pending: PendingConfig = PendingConfig()

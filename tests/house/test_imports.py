@@ -17,7 +17,15 @@ LAYERS = (
     {"core", "errors"},
     {"clock", "config", "config_loader", "ids", "patience"}
     | {"config_artifacts"}
-    | {"config_bundles", "config_identity", "config_opa", "config_providers", "config_section", "config_server"}
+    | {
+        "config_bundles",
+        "config_identity",
+        "config_mcp",
+        "config_opa",
+        "config_providers",
+        "config_section",
+        "config_server",
+    }
     | {"config_telemetry"},
     ROOMS,
     {"operate"},
@@ -44,6 +52,8 @@ KNOWN_ONLY_TO = {
     "interlock": {"extensions", "providers", "references", "transport"} | OUTER,
     "jwt": {"identity", "policy"},
     "jsonschema_rs": {"pipeline"},
+    "mcp": {"providers", "transport"} | OUTER,
+    "mcp_types": {"providers", "transport"} | OUTER,
     "ngh2": {"http2", "providers", "transport"},
     "obstore": {"artifacts", "policy"},
     "opa_client": {"policy"},

@@ -61,6 +61,7 @@ def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:
                 "metrics": endpoints.metrics,
                 "answers": endpoints.answers,
                 "health": endpoints.health,
+                "mcp": endpoints.mcp,
                 "policy_revision": endpoints.policy_revision,
                 "profile": endpoints.profile,
             }
@@ -74,5 +75,12 @@ def ready_line(endpoints: Endpoints, output: OutputFormat) -> str:
         parts.append(f"answers to webhooks at http://{endpoints.answers}")
     if endpoints.health:
         parts.append(f"health at {endpoints.health}")
+    if endpoints.mcp:
+        parts.append(f"MCP at {', '.join(map(mcp_url, endpoints.mcp))}")
     parts.append(f"policy {endpoints.policy_revision}, profile {endpoints.profile}")
     return f"interlock is ready: {'; '.join(parts)}"
+
+
+def mcp_url(address: str) -> str:
+    """How a client of MCP names `address`."""
+    return address if address.startswith("unix:") else f"http://{address}/mcp"

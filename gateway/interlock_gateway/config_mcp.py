@@ -1,0 +1,28 @@
+"""The part of the configuration about MCP: how the gateway is reached as an MCP server."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from interlock_gateway.config_section import Seconds, Section
+
+
+class McpConfig(Section):
+    """The gateway as an MCP server."""
+
+    listen: tuple[str, ...] = ("unix:{state}/mcp.sock",)
+    """Addresses: `unix:PATH` speaks MCP's stdio transport, for `interlock mcp`; `HOST:PORT` speaks streamable HTTP at
+    `/mcp`, with the credentials and the TLS of `server.listen`. Empty switches it off; port 0 picks a free one."""
+    hosts: tuple[str, ...] = ()
+    """Host names that clients reach it by over HTTP, such as `mcp.example.com`, besides `localhost`, loopback addresses
+    and those of `listen`. A request for any other host is refused: a page in a browser may have sent it."""
+    origins: tuple[str, ...] = ()
+    """Web origins, such as `https://chat.example.com`, whose pages may use it over HTTP, besides those of loopback."""
+    max_connections: Annotated[int, Field(ge=1, le=10_000)] = 256
+    """Connections at once at each address; more are refused."""
+    max_sessions: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """MCP sessions over HTTP that are open at once; more are refused."""
+    max_sessions_per_principal: Annotated[int, Field(ge=1, le=100_000)] = 100
+    """The same, of one principal."""
+    session_idle_s: Seconds = 1800.0
+    """After how many seconds without a request an MCP session over HTTP is closed."""

@@ -1,0 +1,141 @@
+"""MCP over streamable HTTP: who asks is known, and what is asked was read strictly, before the SDK sees a request."""
+
+import asyncio
+import json
+
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from interlock_gateway.core.session import Principal
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.identity.authenticate import Authenticator
+from interlock_gateway.identity.peer import Peer, is_local_name
+from interlock_gateway.transport.grpc.errors import as_request_error
+from interlock_gateway.transport.mcp.errors import as_mcp_error
+from interlock_gateway.transport.mcp.http_sessions import HttpSessions
+from interlock_gateway.transport.mcp.origins import Origins
+from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
+from interlock_gateway.transport.mcp.wires import PRINCIPAL
+
+PATH = "/mcp"
+PATIENCE_S = 30.0
+"""How long a request may take to arrive."""
+_STATUS = {
+    RequestFault.UNAUTHENTICATED: 401,
+    RequestFault.ROLE_MISSING: 403,
+    RequestFault.TOO_LARGE: 413,
+    RequestFault.LIMIT_REACHED: 503,
+    RequestFault.OVERLOADED: 503,
+    RequestFault.DRAINING: 503,
+    RequestFault.IDENTITY_UNAVAILABLE: 503,
+    RequestFault.DEADLINE: 408,
+    RequestFault.INTERNAL: 500,
+}
+
+
+class McpHttp:
+    """The ASGI application. `modern` serves requests of revisions that have no sessions of their own."""
+
+    def __init__(
+        self,
+        door: Authenticator,
+        origins: Origins,
+        sessions: HttpSessions,
+        modern: ASGIApp,
+        *,
+        max_bytes: int,
+        max_depth: int,
+    ) -> None:
+        self._door = door
+        self._origins = origins
+        self._sessions = sessions
+        self._modern = modern
+        self._max_bytes = max_bytes
+        self._max_depth = max_depth
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive)
+        try:
+            served = await self._admitted(request)
+        except BadMessageError as error:
+            served = Response(error.answer(), 400, media_type="application/json")
+        except ClientDisconnect:
+            return
+        except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
+            served = refused(as_request_error(error))
+        await served(scope, receive, send)
+
+    async def _admitted(self, request: Request) -> ASGIApp:
+        """What answers `request`. Raises `RequestError`, `BadMessageError`, `ClientDisconnect`."""
+        if request.url.path != PATH:
+            return Response(status_code=404)
+        if (strange := self._origins.refusal(request.headers)) is not None:
+            return Response(strange, status_code=403)
+        request.scope[PRINCIPAL] = await self._principal(request)
+        body, message = b"", {}
+        if request.method == "POST":
+            body = await _read(request, self._max_bytes)
+            message = read_message(body, max_depth=self._max_depth)
+        version = request.headers.get("mcp-protocol-version")
+        is_modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+        serving = self._modern if is_modern else self._sessions.serving(request, message)
+        return _replaying(body, serving)
+
+    async def _principal(self, request: Request) -> Principal:
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
+        found = self._door.principal(headers, peer_of(request.scope))
+        return found if isinstance(found, Principal) else await found
+
+
+def _replaying(body: bytes, app: ASGIApp) -> ASGIApp:
+    """`app`, which is given a body that was read already."""
+
+    async def replaying(scope: Scope, receive: Receive, send: Send) -> None:
+        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return pending.pop() if pending else await receive()
+
+        await app(scope, again, send)
+
+    return replaying
+
+
+async def _read(request: Request, most: int) -> bytes:
+    """The body. Raises `RequestError` when it is too large or too slow, `ClientDisconnect`."""
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > most:
+                    raise RequestError(RequestFault.TOO_LARGE, f"a request has at most {most} bytes")
+                pieces.append(piece)
+    except TimeoutError:
+        raise RequestError(RequestFault.DEADLINE, "the request did not arrive in time") from None
+    return b"".join(pieces)
+
+
+def refused(error: RequestError) -> Response:
+    """`error` as HTTP has it: a status, and a JSON-RPC error that no request is waiting for by its id."""
+    told = as_mcp_error(error).error.model_dump(exclude_none=True)
+    headers = {}
+    if error.fault is RequestFault.UNAUTHENTICATED:
+        headers["WWW-Authenticate"] = 'Bearer realm="interlock"'
+    if error.retry_s is not None:
+        headers["Retry-After"] = str(max(1, round(error.retry_s)))
+    body = json.dumps({"jsonrpc": "2.0", "id": None, "error": told})
+    return Response(body, _STATUS.get(error.fault, 400), headers, "application/json")
+
+
+def peer_of(scope: Scope) -> Peer:
+    """The other end of the connection that a request came in on."""
+    known = scope.get("interlock.peer")
+    if isinstance(known, Peer):
+        return known
+    client = scope.get("client")
+    return Peer(local=is_local_name(client), address=str(client[0]) if client else "")

@@ -1,0 +1,21 @@
+"""What the MCP server needs of the gateway."""
+
+from dataclasses import dataclass
+
+from interlock_gateway.artifacts.store import ArtifactStore
+from interlock_gateway.config_mcp import McpConfig
+from interlock_gateway.pipeline.core import CallPipeline
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.transport.grpc.endpoint import OpenRpcs
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceParts:
+    """The rooms behind the surface. `version` is the gateway's."""
+
+    config: McpConfig
+    parts: Parts
+    pipeline: CallPipeline
+    artifacts: ArtifactStore
+    open_rpcs: OpenRpcs
+    version: str

@@ -1,0 +1,52 @@
+"""From `tools/call` to the core's own request: the arguments are encoded once, and no parser reads them again."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_types import CallToolRequestParams
+
+from interlock_gateway.core.call import CallRequest
+from interlock_gateway.core.trace import TraceContext, read_trace
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.transport.grpc.decode import MAX_NAME, MAX_TEXT
+from interlock_gateway.transport.mcp.wires import McpCaller
+
+CALL_ID_META = "dev.interlock/call_id"
+INTENT_META = "dev.interlock/intent"
+
+
+def call_request(caller: McpCaller, params: CallToolRequestParams) -> CallRequest:
+    """The call that is asked for. Raises `RequestError` naming what is malformed."""
+    if len(params.name) > MAX_NAME:
+        raise RequestError(RequestFault.INVALID_FIELD, f"name is longer than {MAX_NAME} characters", field="name")
+    return CallRequest(
+        session_id=caller.session_id,
+        call_id=text_in(caller.meta, CALL_ID_META),
+        tool=params.name,
+        input=b"" if params.arguments is None else encoded(params.arguments),
+        intent=text_in(caller.meta, INTENT_META),
+        trace=trace_in(caller.meta),
+    )
+
+
+def encoded(value: Mapping[str, Any]) -> bytes:
+    """`value` as JSON: what policy, receipts, people and the tool are shown from here on."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def text_in(meta: Mapping[str, Any], key: str) -> str:
+    """The text under `key` of a request's `_meta`, empty without. Raises `RequestError` for anything else there."""
+    found = meta.get(key, "")
+    if not isinstance(found, str) or len(found) > MAX_TEXT:
+        words = f"_meta of {key} is not a text of at most {MAX_TEXT} characters"
+        raise RequestError(RequestFault.INVALID_FIELD, words, field=key)
+    return found
+
+
+def trace_in(meta: Mapping[str, Any]) -> TraceContext | None:
+    """The trace that the request is a part of (OBS-2): what is not valid counts as not sent, as in gRPC."""
+    parent, state = meta.get("traceparent"), meta.get("tracestate")
+    if not isinstance(parent, str):
+        return None
+    return read_trace((parent,), (state,) if isinstance(state, str) else ())

@@ -1,0 +1,71 @@
+"""The gateway as an MCP server: one for the process, whatever its clients come in by (MCP-1).
+
+Each handler decodes, calls once, and encodes. Who calls, and in which session, is the connection's `Wire` to say, which
+is the SDK's lifespan context here; counting, access and errors stand around the handlers (`guard.py`).
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp_types import CallToolRequestParams, PaginatedRequestParams
+
+from interlock_gateway.transport.mcp.guard import Guard
+from interlock_gateway.transport.mcp.parts import SurfaceParts
+from interlock_gateway.transport.mcp.progress import with_progress
+from interlock_gateway.transport.mcp.requests import call_request
+from interlock_gateway.transport.mcp.results import call_result
+from interlock_gateway.transport.mcp.tools import listed_tools
+from interlock_gateway.transport.mcp.wires import Wire
+
+Context = ServerRequestContext[Wire, Any]
+NAME = "interlock"
+FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+"""What stands with every list: it is this caller's, and may be another one the next time. Older revisions drop it."""
+INSTRUCTIONS = (
+    "Calls go through Interlock. A previewed change has not happened until resolve is called with action=apply; "
+    "a denied call is not to be repeated as it is. Results that were cut are read whole with read_artifact."
+)
+
+
+@asynccontextmanager
+async def _shared(_server: Server[Wire]) -> AsyncIterator[Wire]:
+    """The wire of requests that stand for themselves."""
+    yield Wire()
+
+
+class Surface:
+    """The MCP server. Made once, when the first client comes."""
+
+    def __init__(self, parts: SurfaceParts) -> None:
+        self.parts = parts
+        self.server: Server[Wire] = Server(
+            NAME,
+            version=parts.version,
+            title="Interlock",
+            instructions=INSTRUCTIONS,
+            lifespan=_shared,
+        )
+        self.server.add_request_handler("tools/list", PaginatedRequestParams, self._list_tools)
+        self.server.add_request_handler("tools/call", CallToolRequestParams, self._call_tool)
+        # The SDK's own spans are left out: the pipeline's continue the client's trace.
+        self.server.middleware[:] = [Guard(parts.open_rpcs)]
+
+    def options(self) -> InitializationOptions:
+        """What a handshake says of the server."""
+        return self.server.create_initialization_options(NotificationOptions(tools_changed=True))
+
+    async def _list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
+        caller = ctx.lifespan_context.caller(ctx)
+        live = await self.parts.parts.sessions.for_evaluation(caller.principal, caller.session_id)
+        return {"tools": listed_tools(self.parts.parts, live.session), **FRESH}
+
+    async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> dict[str, Any]:
+        caller = ctx.lifespan_context.caller(ctx)
+        call = call_request(caller, params)
+        run = partial(self.parts.pipeline.handle, caller.principal, call)
+        return call_result(await with_progress(caller, ctx.session, run), caller.version)

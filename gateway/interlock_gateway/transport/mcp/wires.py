@@ -1,0 +1,95 @@
+"""Who is at the other end of an MCP connection, and which session of the gateway its calls belong to."""
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp_types import ClientCapabilities
+
+from interlock_gateway.core.session import Principal
+from interlock_gateway.errors import RequestError
+from interlock_gateway.pipeline.core import CallPipeline
+from interlock_gateway.pipeline.ports import StateError
+
+SESSION_META = "dev.interlock/session"
+SESSION_HEADER = "interlock-session"
+PRINCIPAL = "interlock.principal"
+"""Where a request's ASGI scope holds the principal that was let in with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpCaller:
+    """Who sent a request, in which session of the gateway, at which revision of MCP, and what its client can do.
+
+    `meta` is the request's `_meta` as it came.
+    """
+
+    principal: Principal
+    session_id: str
+    version: str
+    capabilities: ClientCapabilities | None
+    meta: Mapping[str, Any]
+
+
+class Wire:
+    """One connection: a stream, an MCP session over HTTP, or (without a session of its own) all stateless requests.
+
+    `principal` is whose connection it is; over HTTP each request says itself.
+    """
+
+    def __init__(self, principal: Principal | None = None, session_id: str = "") -> None:
+        self.principal = principal
+        self.session_id = session_id
+        self._used = False
+
+    @classmethod
+    def opened(cls, principal: Principal) -> "Wire":
+        """A connection with a session of its own, which its first call opens."""
+        return cls(principal, str(uuid.uuid4()))
+
+    def caller(self, ctx: "ServerRequestContext[Wire]") -> McpCaller:
+        """Who sent this request."""
+        principal = self.principal_of(ctx)
+        meta = _meta(ctx.params)
+        session_id = _named(meta, ctx.request) or self.session_id or _of_client(principal, ctx)
+        self._used = self._used or session_id == self.session_id
+        return McpCaller(principal, session_id, ctx.protocol_version, ctx.session.client_capabilities, meta)
+
+    def principal_of(self, ctx: "ServerRequestContext[Wire]") -> Principal:
+        """Who sent this request: over HTTP, who was let in with it."""
+        principal = self.principal if ctx.request is None else ctx.request.scope[PRINCIPAL]
+        assert isinstance(principal, Principal), "whoever serves a connection says whose it is"
+        return principal
+
+    async def close(self, pipeline: CallPipeline) -> None:
+        """Close the connection's own session, if it was opened: what is pending in it is discarded."""
+        if not self._used or self.principal is None:
+            return
+        # It was never opened, is closed already, or cannot be written: it stays open then, and holds nothing.
+        with suppress(RequestError, StateError):
+            await pipeline.close_session(self.principal, self.session_id)
+
+
+def _meta(params: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    found = (params or {}).get("_meta")
+    return found if isinstance(found, dict) else {}
+
+
+def _named(meta: Mapping[str, Any], request: Any) -> str:
+    """The session that the request itself names; the book of sessions checks whose it is."""
+    named = meta.get(SESSION_META)
+    if named is None and request is not None:
+        named = request.headers.get(SESSION_HEADER)
+    return str(named) if named is not None else ""
+
+
+def _of_client(principal: Principal, ctx: "ServerRequestContext[Wire]") -> str:
+    """The session of stateless requests that name none: one for each principal and client."""
+    known = ctx.session.client_params
+    name = known.client_info.name if known is not None else ""
+    of_both = f"{principal.id}\x00{name}"
+    return f"mcp-{hashlib.sha256(of_both.encode()).hexdigest()[:32]}"
