@@ -37,11 +37,12 @@ class Received:
 
 @dataclass
 class Collector:
-    """What came. `answers` is the HTTP status of what comes next; `held`, when set, keeps every answer back."""
+    """What came. `answers` is the HTTP status of what comes next, `elsewhere` where it sends it; `held`, when set, keeps every answer back."""
 
     port: int = 0
     scheme: str = "http"
     answers: int = 200
+    elsewhere: str = ""
     requests: int = 0
     spans: list[Received] = field(default_factory=list)
     resources: list[dict[str, Any]] = field(default_factory=list)
@@ -112,6 +113,8 @@ def collecting(*, held: bool = False, tls: ssl.SSLContext | None = None) -> Iter
             self.send_response(collector.answers if self.path == "/v1/traces" else 404)
             self.send_header("content-type", "application/x-protobuf")
             self.send_header("content-length", str(len(answer)))
+            if collector.elsewhere:
+                self.send_header("location", collector.elsewhere)
             self.end_headers()
             self.wfile.write(answer)
 

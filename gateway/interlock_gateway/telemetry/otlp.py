@@ -141,9 +141,16 @@ def open_span_queue(config: TracingConfig, replica: str) -> SpanQueue:
     return SpanQueue(config, sender, resource)
 
 
+class _HereOnly(requests.Session):
+    """Goes nowhere else: the headers of `headers_file` are for the collector that is configured."""
+
+    def get_redirect_target(self, _response: requests.Response) -> None:
+        """Nowhere: a redirect is an answer like any other that is not OK."""
+
+
 def _session() -> requests.Session:
     """Connections that go by the configuration alone: `REQUESTS_CA_BUNDLE` would go before `ca_file`, `.netrc` too."""
-    session = requests.Session()
+    session = _HereOnly()
     session.trust_env = False
     return session
 

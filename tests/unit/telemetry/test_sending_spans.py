@@ -89,6 +89,22 @@ def test_a_collector_over_tls_is_checked_against_the_named_authority(
 
 
 @pytest.mark.req("OBS-2")
+@pytest.mark.parametrize("status", [301, 307, 308])
+def test_spans_and_their_headers_go_to_nobody_that_a_collector_names(tmp_path: Path, status: int) -> None:
+    headers = tmp_path / "headers"
+    headers.write_text("x-api-key: abc\n")
+    with (
+        collecting() as other,
+        collecting() as collector,
+        queue(collector, headers_file=headers, timeout_s=0.2) as spans,
+    ):
+        collector.answers, collector.elsewhere = status, f"{other.endpoint}/v1/traces"
+        spans.offer([span()])
+        eventually_blocking(lambda: spans.failed == 1)
+    assert other.requests == 0
+
+
+@pytest.mark.req("OBS-2")
 def test_a_full_queue_drops_whole_calls_and_counts_their_spans() -> None:
     with collecting(held=True) as collector, queue(collector, queue=100, batch=1000) as spans:
         for number in range(30):
