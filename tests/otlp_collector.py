@@ -37,7 +37,7 @@ class Received:
 
 @dataclass
 class Collector:
-    """What came. `answers` is the HTTP status of what comes next, `elsewhere` where it sends it; `held`, when set, keeps every answer back."""
+    """What came. `answers` is the HTTP status of what comes next, `elsewhere` where it sends whoever asks."""
 
     port: int = 0
     scheme: str = "http"

@@ -144,8 +144,10 @@ def open_span_queue(config: TracingConfig, replica: str) -> SpanQueue:
 class _HereOnly(requests.Session):
     """Goes nowhere else: the headers of `headers_file` are for the collector that is configured."""
 
-    def get_redirect_target(self, _response: requests.Response) -> None:
-        """Nowhere: a redirect is an answer like any other that is not OK."""
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Nowhere. Raises `TooManyRedirects` for a redirect, which counts as spans that were not taken."""
+        if resp.is_redirect:
+            raise requests.TooManyRedirects("the collector sends us elsewhere")
 
 
 def _session() -> requests.Session:
