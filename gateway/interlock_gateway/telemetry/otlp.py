@@ -147,6 +147,7 @@ class _HereOnly(requests.Session):
     def get_redirect_target(self, resp: requests.Response) -> None:
         """Nowhere. Raises `TooManyRedirects` for a redirect, which counts as spans that were not taken."""
         if resp.is_redirect:
+            resp.close()
             raise requests.TooManyRedirects("the collector sends us elsewhere")
 
 
