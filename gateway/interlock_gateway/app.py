@@ -15,6 +15,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
+from interlock_gateway.approvals.at_clients import people_of
 from interlock_gateway.approvals.desk import ApprovalDesk
 from interlock_gateway.approvals.editing import Editor
 from interlock_gateway.approvals.history import SessionHistory
@@ -326,10 +327,11 @@ async def _approvals(config: Config, clock: Clock, store: SqlStateStore, redacto
         await register.forget_own_watches()
     watches = Watches(store.checkpoints, store.changes, most=settings.max_watches, register=register)
     editor = Editor(limits.max_input_bytes, limits.max_depth, lambda value: redactor.redact_value(value).value)
-    channels = tuple(webhook.channel for webhook in webhooks)
+    people = people_of(config.mcp)
+    channels = people.beside(webhook.channel for webhook in webhooks)
     desk = ApprovalDesk(store.checkpoints, clock, watches, editor, channels=channels, register=register)
     history = SessionHistory(store.journal, lambda text: redactor.redact_text(text).text)
-    return ApprovalRoom(desk, watches, history, webhooks)
+    return ApprovalRoom(desk, watches, history, webhooks, people)
 
 
 @asynccontextmanager

@@ -7,6 +7,17 @@ from pydantic import Field
 from interlock_gateway.config_section import Seconds, Section
 
 
+class McpPersonConfig(Section):
+    """Who sits at an agent's MCP client, and answers there."""
+
+    agent: Annotated[str, Field(min_length=1, max_length=256)]
+    """The principal whose client it is."""
+    approver: Annotated[str, Field(min_length=1, max_length=256)]
+    """As whom the answers count. Never the agent itself, nor another agent."""
+    groups: tuple[Annotated[str, Field(min_length=1, max_length=256)], ...] = ()
+    """The groups of this approver."""
+
+
 class McpConfig(Section):
     """The gateway as an MCP server."""
 
@@ -26,3 +37,11 @@ class McpConfig(Section):
     """The same, of one principal."""
     session_idle_s: Seconds = 1800.0
     """After how many seconds without a request an MCP session over HTTP is closed."""
+    people: tuple[McpPersonConfig, ...] = ()
+    """Agents whose clients may ask the person who sits there about a call (elicitation), and have the answer count as
+    an approver's. Whoever answers is on the agent's wire: name only agents whose client you trust to ask its user."""
+    hold_s: Seconds = 45.0
+    """For how many seconds a call that waits for people elsewhere is held open; then it is answered with what to do to
+    go on. Many clients give up after 60."""
+    ask_s: Seconds = 600.0
+    """The same, for one whose own client asks a person."""

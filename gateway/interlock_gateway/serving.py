@@ -314,9 +314,16 @@ class Gateway:
         if not config.mcp.listen:
             return ()
         parts = SurfaceParts(
-            config.mcp, rooms.parts, rooms.pipeline, rooms.artifacts, self._open_rpcs, version("interlock-gateway")
+            config.mcp,
+            rooms.parts,
+            rooms.pipeline,
+            rooms.artifacts,
+            self._open_rpcs,
+            version("interlock-gateway"),
+            rooms.approvals,
+            rooms.store,
         )
-        listener = McpListener(parts, agent_socket(config.identity), rooms.entrance.door)
+        listener = McpListener(parts, agent_socket(config.identity), rooms.entrance.door, rooms.entrance.tls)
         self._listeners.append(listener)
         return tuple(listener.listen(config.at_state(address), mode) for address in config.mcp.listen)
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from interlock_gateway.approvals.handlers import Handler
+from interlock_gateway.approvals.handlers import Handler, Reached
+from interlock_gateway.config_mcp import McpConfig
 from interlock_gateway.core.session import Principal, Role
 
 CHANNEL = "mcp"
@@ -53,7 +54,16 @@ class AtClients:
             if not self._present[agent]:
                 del self._present[agent]
 
+    def beside(self, others: Iterable[Reached]) -> tuple[Reached, ...]:
+        """All the ways to people: this one and `others`."""
+        return (self, *others)
+
     def handlers(self) -> Iterable[Handler]:
         """Those who can be asked now, each about the calls of their own agent."""
         found = ((agent, self._people[agent]) for agent in self._present if agent in self._people)
         return [Handler(approver.id, approver.groups, only_for=agent) for agent, approver in found]
+
+
+def people_of(settings: McpConfig) -> AtClients:
+    """Those whom the configuration names."""
+    return AtClients(at_client(one.agent, one.approver, one.groups) for one in settings.people)

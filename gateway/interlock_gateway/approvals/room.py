@@ -1,7 +1,8 @@
 """The room as the gateway is built with it: the desk, the watches, the webhooks, and how a session's past is shown."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from interlock_gateway.approvals.at_clients import AtClients
 from interlock_gateway.approvals.desk import ApprovalDesk
 from interlock_gateway.approvals.history import SessionHistory
 from interlock_gateway.approvals.watches import Watches
@@ -16,3 +17,4 @@ class ApprovalRoom:
     watches: Watches
     history: SessionHistory
     webhooks: tuple[Webhook, ...] = ()
+    people: AtClients = field(default_factory=lambda: AtClients(()))

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.config_mcp import McpConfig
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs
 
 
@@ -19,3 +21,5 @@ class SurfaceParts:
     artifacts: ArtifactStore
     open_rpcs: OpenRpcs
     version: str
+    approvals: ApprovalRoom
+    store: SqlStateStore

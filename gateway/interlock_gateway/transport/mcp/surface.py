@@ -14,6 +14,9 @@ from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
+from interlock_gateway.core.call import CallResult
+from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
+from interlock_gateway.transport.mcp.clients import Client
 from interlock_gateway.transport.mcp.guard import Guard
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
@@ -43,6 +46,7 @@ class Surface:
 
     def __init__(self, parts: SurfaceParts) -> None:
         self.parts = parts
+        self._calls = CheckpointCalls(parts)
         self.server: Server[Wire] = Server(
             NAME,
             version=parts.version,
@@ -67,5 +71,7 @@ class Surface:
     async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> dict[str, Any]:
         caller = ctx.lifespan_context.caller(ctx)
         call = call_request(caller, params)
-        run = partial(self.parts.pipeline.handle, caller.principal, call)
-        return call_result(await with_progress(caller, ctx.session, run), caller.version)
+        client = Client(ctx, caller, state=params.request_state, answers=params.input_responses)
+        run = partial(self._calls.handle, caller.principal, call, client)
+        answer = await with_progress(caller, ctx.session, run)
+        return call_result(answer, caller.version) if isinstance(answer, CallResult) else answer.result()

@@ -1,0 +1,79 @@
+"""The client at the other end as somebody to ask: what it can do, and requests from here to there (MCP-1, MCP-2)."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import ClientCapabilities, InputResponses, Request, ServerRequest
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS, is_version_at_least
+from pydantic import BaseModel, ConfigDict
+
+from interlock_gateway.transport.mcp.wires import McpCaller, Wire
+
+ELICITS_SINCE = "2025-06-18"
+
+
+class _RawRequest(Request[dict[str, Any], str]):
+    """A request as it is, whatever its method."""
+
+
+class _RawResult(BaseModel):
+    """A result as it is."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Client:
+    """The client of one request.
+
+    With `carries_rounds` it is asked by answering its own request with questions, and sends that again with the answers
+    (2026-07-28); `state` and `answers` are what it brought. Otherwise it can be sent requests of its own.
+    """
+
+    def __init__(
+        self,
+        ctx: "ServerRequestContext[Wire, Any]",
+        caller: McpCaller,
+        *,
+        state: str | None = None,
+        answers: InputResponses | None = None,
+    ) -> None:
+        self._ctx = ctx
+        self._capabilities = caller.capabilities
+        self._version = caller.version
+        self.carries_rounds = caller.version in MODERN_PROTOCOL_VERSIONS
+        self.state = state
+        self.answers: dict[str, dict[str, Any]] = {
+            key: answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+            for key, answer in (answers or {}).items()
+        }
+
+    @property
+    def elicits(self) -> bool:
+        """Whether it can put a form before a person."""
+        able = self._capabilities.elicitation if self._capabilities is not None else None
+        if able is None or not is_version_at_least(self._version, ELICITS_SINCE):
+            return False
+        # One that names neither way knows the form: it was there first.
+        knows_forms = able.form is not None or able.url is None
+        return knows_forms and (self.carries_rounds or self._ctx.session.can_send_request)
+
+    @property
+    def samples(self) -> bool:
+        """Whether it lets servers ask its model."""
+        able = self._capabilities.sampling if self._capabilities is not None else None
+        return able is not None and not self.carries_rounds and self._ctx.session.can_send_request
+
+    async def request(self, method: str, params: Mapping[str, Any], timeout_s: float | None = None) -> dict[str, Any]:
+        """Ask the client, with the request that it has open. Raises `MCPError`; cancelled, the client is told."""
+        asked = cast("ServerRequest", _RawRequest(method=method, params=dict(params)))
+        result = await self._ctx.session.send_request(
+            asked, _RawResult, timeout_s, ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        )
+        return result.model_dump(mode="json")
+
+
+def can(capabilities: ClientCapabilities | None, what: str) -> bool:
+    """Whether a client said that it can do `what`, the name of a capability."""
+    return capabilities is not None and getattr(capabilities, what, None) is not None

@@ -1,0 +1,39 @@
+"""Reverse thinking over MCP: the form goes to the model as text, and comes back as one more argument (REV-1).
+
+It is the agent that reflects, and not a person: so no one is elicited. A model can set arguments and nothing else, so
+the deliverable is an argument; a client that is a program may send it in `_meta` instead.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from interlock_gateway.core.call import ReflectionForm
+from interlock_gateway.core.jsonvalue import FrozenJsonObject
+
+ARGUMENT = "_interlock_deliverable"
+META = "dev.interlock/deliverable"
+_UNFIT: FrozenJsonObject = {}
+
+
+def deliverable_in(
+    arguments: Mapping[str, Any], meta: Mapping[str, Any]
+) -> tuple[dict[str, Any], FrozenJsonObject | None]:
+    """The arguments for the tool, and what the agent thought of the call; `None` when it says nothing of that.
+
+    What is no object counts as one without members, which the pipeline refuses in words that a model can mend.
+    """
+    left = dict(arguments)
+    found = left.pop(ARGUMENT, meta.get(META))
+    if found is None:
+        return left, None
+    return left, found if isinstance(found, dict) else _UNFIT
+
+
+def words_for(form: ReflectionForm) -> str:
+    """What a model reads that has to reflect first, beside policy's message and the form's instructions."""
+    schema = json.dumps(dict(form.schema), ensure_ascii=False)
+    return (
+        f"Give the deliverable as one more argument named `{ARGUMENT}`, beside the others, which stay as they are. "
+        f"It is an object of this schema:\n{schema}"
+    )

@@ -1,0 +1,169 @@
+"""Calls that wait for people, over MCP: asked at the client, waited for, picked up by the same call again."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gateway_bench import MovableClock
+from interlock_gateway.approvals.answers import Said
+from interlock_gateway.core.checkpoint import ApproverDecision, Checkpoint, CheckpointState
+from interlock_gateway.core.session import Principal, Role
+from mcp import Client
+from mcp_bench import McpBench, mcp_bench, text_of
+from mcp_types import ElicitResult
+from people_at_clients import APPROVE, DENY, PEOPLE, Person, asking_tools
+
+MODES = ("legacy", "2026-07-28")
+EVERY = (CheckpointState.OPEN, CheckpointState.APPROVED, CheckpointState.DENIED, CheckpointState.CONSUMED)
+BOB = Principal("bob", "token", frozenset({Role.APPROVER}), ("dba",))
+
+
+@pytest.fixture
+async def asking(socket_directory: Path) -> AsyncIterator[McpBench]:
+    """A gateway that lets a person answer at the client of `agent-a`."""
+    async with mcp_bench(socket_directory, mcp=PEOPLE, tools=asking_tools, clock=MovableClock()) as made:
+        yield made
+
+
+async def checkpoints(at: McpBench) -> tuple[Checkpoint, ...]:
+    return await at.at.gateway.rooms.store.checkpoints.list_checkpoints(EVERY, 100)
+
+
+async def decide(at: McpBench, decision: ApproverDecision, reason: str = "") -> None:
+    """As Bob, who is asked elsewhere."""
+    (one,) = await at.at.gateway.rooms.store.checkpoints.list_checkpoints((CheckpointState.OPEN,), 10)
+    await at.at.gateway.rooms.approvals.desk.decide(BOB, Said(one.checkpoint_id, decision, reason))
+
+
+async def watched(at: McpBench) -> Any:
+    """Somebody who watches, so that there is somebody to ask."""
+    watch = at.at.gateway.rooms.approvals.desk.watch(BOB, ())
+    await anext(watch)
+    return watch
+
+
+async def drop(client: Client, table: str = "users", **more: Any) -> Any:
+    return await client.call_tool("drop", {"table": table}, **more)
+
+
+@pytest.mark.req("MCP-1", "CHK-8")
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_person_at_the_client_approves_and_the_call_runs(asking: McpBench, mode: str) -> None:
+    alice = Person([APPROVE])
+    async with asking.over_http(mode, elicitation_callback=alice) as client:
+        answer = await drop(client)
+
+    assert (text_of(answer), answer.is_error) == ("dropped users", False)
+    assert asking.at.ledger.ran == [("drop", "users")]
+    (one,) = await checkpoints(asking)
+    assert one.state is CheckpointState.CONSUMED
+    assert [(said.approver, said.channel) for said in one.answers] == [("alice", "mcp")]
+    assert '    {\n      "table": "users"\n    }' in alice.asked[0].message
+
+
+@pytest.mark.req("MCP-1", "CHK-7")
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_the_person_denies_does_not_run_and_the_model_reads_why(asking: McpBench, mode: str) -> None:
+    async with asking.over_socket(mode, elicitation_callback=Person([DENY])) as client:
+        # The operator's socket is the default agent's, for whose client nobody was named.
+        assert "no approval handler" in text_of(await drop(client))
+    async with asking.over_http(mode, elicitation_callback=Person([DENY])) as client:
+        answer = await drop(client)
+
+    assert answer.is_error
+    assert "not today" in text_of(answer)
+    assert asking.at.ledger.ran == []
+
+
+@pytest.mark.req("MCP-1", "CHK-7")
+@pytest.mark.parametrize("mode", MODES)
+async def test_to_decline_is_a_no_and_to_cancel_leaves_the_question_open(asking: McpBench, mode: str) -> None:
+    cancel, decline = ElicitResult(action="cancel"), ElicitResult(action="decline")
+    async with asking.over_http(mode, elicitation_callback=Person([cancel, decline])) as client:
+        waits, denied = await drop(client), await drop(client)
+
+    assert "make this very call again" in text_of(waits)
+    assert "has not decided" in text_of(waits)
+    assert not waits.is_error
+    assert denied.is_error
+    assert "declined" in text_of(denied)
+    assert [one.state for one in await checkpoints(asking)] == [CheckpointState.DENIED]
+    assert asking.at.ledger.ran == []
+
+
+@pytest.mark.req("MCP-1", "CHK-4")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_that_cannot_ask_is_told_what_to_do_and_the_same_call_again_has_the_outcome(
+    asking: McpBench, mode: str
+) -> None:
+    watch = await watched(asking)
+    async with asking.over_http(mode) as client:
+        first, again = await drop(client), await drop(client)
+        await decide(asking, ApproverDecision.APPROVE)
+        done = await drop(client)
+        another = await drop(client)
+
+    assert "A person has to decide about this call" in text_of(first)
+    assert "make this very call again" in text_of(again)
+    assert text_of(done) == "dropped users"
+    assert "A person has to decide" in text_of(another)
+    assert len(await checkpoints(asking)) == 2
+    assert asking.at.ledger.ran == [("drop", "users")]
+    await watch.aclose()
+
+
+@pytest.mark.req("MCP-1", "CHK-4")
+async def test_a_call_that_is_held_open_goes_on_when_people_elsewhere_decide(socket_directory: Path) -> None:
+    settings = {**PEOPLE, "hold_s": 30}
+    async with mcp_bench(socket_directory, mcp=settings, tools=asking_tools) as at:
+        watch = await watched(at)
+        told: list[Any] = []
+
+        async def heard(progress: float, _total: float | None, message: str | None) -> None:
+            told.append((progress, message))
+            if len(told) == 1:
+                await decide(at, ApproverDecision.DENY, "no such table")
+
+        async with at.over_http() as client:
+            answer = await drop(client, progress_callback=heard)
+        await watch.aclose()
+
+    assert "no such table" in text_of(answer)
+    assert told[0][1] == "A person has to decide about this call."
+
+
+@pytest.mark.req("MCP-1", "CHK-9")
+async def test_somebody_elsewhere_decides_while_the_person_at_the_client_is_asked(asking: McpBench) -> None:
+    shown, put_away = asyncio.Event(), asyncio.Event()
+
+    async def slow(_context: Any, _params: Any) -> ElicitResult:
+        shown.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            put_away.set()
+        return APPROVE
+
+    async with asking.over_http(elicitation_callback=slow) as client:
+        call = asyncio.create_task(drop(client))
+        await shown.wait()
+        await decide(asking, ApproverDecision.DENY, "I was faster")
+        answer = await call
+        async with asyncio.timeout(5):
+            await put_away.wait()
+
+    assert "I was faster" in text_of(answer)
+    assert asking.at.ledger.ran == []
+
+
+@pytest.mark.req("MCP-1", "CHK-2")
+async def test_without_people_named_and_with_nobody_watching_the_call_is_denied_at_once(asking: McpBench) -> None:
+    eager = Person([APPROVE])
+    async with asking.over_http(token=asking.other, elicitation_callback=eager) as client:
+        answer = await drop(client)
+
+    assert answer.is_error
+    assert "checkpoint required but no approval handler is registered" in text_of(answer)
+    assert eager.asked == []
