@@ -52,6 +52,8 @@ FIELDS = {
 }
 
 MEANINGS = {
+    "an MCP connection failed": "One client's connection ended over a fault of the gateway. Its session is closed; others are served on.",
+    "an MCP connection was refused: there are too many": "`mcp.max_connections` are open at that socket.",
     "a TLS handshake failed": "A client does not speak TLS, trusts another authority, or showed a certificate that is not taken.",
     "a caller was refused": "Nobody the gateway knows, or not in this role, for the reason given. Of many alike only some are logged; all are counted.",
     "a checkpoint could not be withdrawn": "Nobody waits for the call any more. Its checkpoint stays open until it expires, and an answer to it is used by nobody.",

@@ -10,17 +10,14 @@ from interlock_gateway.config import Config
 from interlock_gateway.config_loader.addresses import Address, TcpAddress, UnixAddress, parse_address
 from interlock_gateway.config_loader.approval_rules import approval_contradictions
 from interlock_gateway.config_loader.identity_rules import identity_contradictions, url_problem
+from interlock_gateway.config_loader.mcp_rules import mcp_contradictions
 from interlock_gateway.config_loader.policy_rules import policy_contradictions
 from interlock_gateway.config_loader.problems import SettingPath, dotted
 from interlock_gateway.config_loader.provider_rules import provider_contradictions
-from interlock_gateway.config_loader.tls_rules import tls_contradictions
+from interlock_gateway.config_loader.tls_rules import UNENCRYPTED, tls_contradictions
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_UNENCRYPTED = (
-    "and connections are not encrypted: set server.tls, listen on loopback or a Unix socket, or say "
-    "server.plaintext_beyond_loopback: true when something else encrypts them"
-)
 _ANONYMOUS_WAY_OUT = "use tokens, or listen on loopback only"
 _STORES = ("file://", "s3://", "gs://", "az://")
 
@@ -30,6 +27,7 @@ def contradictions(config: Config) -> Found:
     yield from _placeholders(config)
     yield from _agent_listeners(config)
     yield from _operator_listeners(config)
+    yield from mcp_contradictions(config)
     yield from _sockets_shared(config)
     yield from _other_addresses(config)
     yield from _collector(config)
@@ -51,7 +49,7 @@ def _agent_listeners(config: Config) -> Found:
             yield path, f"{name} {address}"
         elif isinstance(address, TcpAddress) and not address.is_loopback:
             if config.server.tls is None and not config.server.plaintext_beyond_loopback:
-                yield path, f"{name} is {text}, which other hosts can reach, {_UNENCRYPTED}"
+                yield path, f"{name} is {text}, which other hosts can reach, {UNENCRYPTED}"
             if config.identity.anonymous_agents_on_loopback:
                 anonymous = "identity.anonymous_agents_on_loopback lets anyone in"
                 refusal = f"{anonymous}, and {name} is {text}, which other hosts can reach: {_ANONYMOUS_WAY_OUT}"
@@ -71,17 +69,21 @@ def _operator_listeners(config: Config) -> Found:
 
 
 def _sockets_shared(config: Config) -> Found:
-    listening = {"listen": config.server.listen, "operator_listen": config.server.operator_listen}
+    listening = {
+        ("server", "listen"): config.server.listen,
+        ("server", "operator_listen"): config.server.operator_listen,
+        ("mcp", "listen"): config.mcp.listen,
+    }
     paths: dict[SettingPath, str] = {}
     for key, texts in listening.items():
         for index, (_, address) in enumerate(_parsed(config, texts)):
             if isinstance(address, UnixAddress):
-                paths["server", key, index] = address.path
+                paths[*key, index] = address.path
     shared = {path for path, count in Counter(paths.values()).items() if count > 1}
     for place, path in list(paths.items())[::-1]:
         if path in shared:
             shared.discard(path)
-            words = "server.listen and server.operator_listen share no socket, and none is named twice"
+            words = "server.listen, server.operator_listen and mcp.listen share no socket, and none is named twice"
             yield place, f"{path} is used for two listeners; {words}"
 
 
@@ -127,6 +129,7 @@ def _placeholders(config: Config) -> Found:
 def _templates(config: Config) -> Iterator[tuple[SettingPath, str]]:
     yield from ((("server", "listen", i), text) for i, text in enumerate(config.server.listen))
     yield from ((("server", "operator_listen", i), text) for i, text in enumerate(config.server.operator_listen))
+    yield from ((("mcp", "listen", i), text) for i, text in enumerate(config.mcp.listen))
     yield ("state", "database"), config.state.database
     yield ("audit", "dir"), config.audit.dir
     yield ("audit", "key_file"), config.audit.key_file

@@ -8,6 +8,11 @@ from interlock_gateway.config_loader.problems import SettingPath, dotted
 from interlock_gateway.config_loader.spiffe import spiffe_problem
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
+UNENCRYPTED = (
+    "and connections are not encrypted: set server.tls, listen on loopback or a Unix socket, or say "
+    "server.plaintext_beyond_loopback: true when something else encrypts them"
+)
+"""Why an address beyond loopback is refused without TLS, after its name."""
 _HERE: SettingPath = ("server", "tls")
 
 

@@ -25,7 +25,7 @@ _BACKLOG = 128
 logging.getLogger("uvicorn.access").disabled = True
 
 
-class _Impatient(H11Protocol):
+class Impatient(H11Protocol):
     """Closes connections on which nothing is asked, so that a hundred that say nothing keep nobody out."""
 
     _answered: object = None
@@ -79,23 +79,8 @@ def address_of(listening: socket.socket) -> str:
 async def serving(
     app: ASGIApp, listening: socket.socket, encrypted: ssl.SSLContext | None = None
 ) -> AsyncIterator[None]:
-    """Serve `app` inside the block. What is asked is not logged: addresses hold tokens."""
-    config = uvicorn.Config(
-        app,
-        loop="none",
-        http=_Impatient,
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=MOST_AT_ONCE,
-        timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=LAST_WORDS_S,
-    )
-    config.load()
+    """Serve `app` inside the block."""
+    config = http_config(app, MOST_AT_ONCE)
     config.ssl = encrypted
     server = _Server(config)
     task = asyncio.create_task(server.serve([listening]))
@@ -104,3 +89,24 @@ async def serving(
     finally:
         server.should_exit = True
         await task
+
+
+def http_config(app: ASGIApp, most: int) -> uvicorn.Config:
+    """How `app` is served, to at most `most` connections. What is asked is not logged: addresses hold tokens."""
+    config = uvicorn.Config(
+        app,
+        loop="none",
+        http=Impatient,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=most,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=LAST_WORDS_S,
+    )
+    config.load()
+    return config

@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.authenticate import Authenticator
-from interlock_gateway.identity.peer import Peer, is_local_name
 from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.mcp.errors import as_mcp_error
+from interlock_gateway.transport.mcp.http_door import PEER
 from interlock_gateway.transport.mcp.http_sessions import HttpSessions
 from interlock_gateway.transport.mcp.origins import Origins
 from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
@@ -86,7 +86,7 @@ class McpHttp:
 
     async def _principal(self, request: Request) -> Principal:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
-        found = self._door.principal(headers, peer_of(request.scope))
+        found = self._door.principal(headers, request.scope[PEER])
         return found if isinstance(found, Principal) else await found
 
 
@@ -130,12 +130,3 @@ def refused(error: RequestError) -> Response:
         headers["Retry-After"] = str(max(1, round(error.retry_s)))
     body = json.dumps({"jsonrpc": "2.0", "id": None, "error": told})
     return Response(body, _STATUS.get(error.fault, 400), headers, "application/json")
-
-
-def peer_of(scope: Scope) -> Peer:
-    """The other end of the connection that a request came in on."""
-    known = scope.get("interlock.peer")
-    if isinstance(known, Peer):
-        return known
-    client = scope.get("client")
-    return Peer(local=is_local_name(client), address=str(client[0]) if client else "")

@@ -1,20 +1,54 @@
-"""One TCP address of MCP: its connections, and the application behind them once the first request has come."""
+"""One TCP address of MCP: its connections, and the application behind them once the first request has come.
+
+Connections are accepted here and not by uvicorn, which would keep the certificate that it began with.
+"""
 
 import asyncio
-import contextlib
+import logging
 import socket
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
 from interlock_gateway.identity.authenticate import Authenticator
-from interlock_gateway.transport.http.listener import serving
+from interlock_gateway.transport.http.listener import LAST_WORDS_S, Impatient, http_config
 from interlock_gateway.transport.mcp.parts import SurfaceParts
+from interlock_gateway.transport.tls.connected import connected_peer
+from interlock_gateway.transport.tls.server_tls import ServerTls
 
 if TYPE_CHECKING:
     from interlock_gateway.transport.mcp.http_host import HttpHost
     from interlock_gateway.transport.mcp.surface import Surface
+
+HANDSHAKE_S = 10.0
+GOODBYE_S = 5.0
+NO_ROOM_S = 0.2
+"""How long nobody is let in when the process has no room for another connection."""
+PEER = "interlock.peer"
+"""Where a request's ASGI scope holds the other end of its connection."""
+_log = logging.getLogger(__name__)
+
+
+class _Connection(Impatient):
+    """A connection that tells its requests who is at its other end."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Look who it is. An odd certificate is the end of it."""
+        super().connection_made(transport)
+        try:
+            peer = connected_peer(transport, speaks=None)
+        except ValueError:
+            transport.abort()
+            return
+        app = self.app
+
+        async def told(scope: Scope, receive: Receive, send: Send) -> None:
+            scope[PEER] = peer
+            await app(scope, receive, send)
+
+        self.app = told
 
 
 class HttpDoor:
@@ -26,23 +60,90 @@ class HttpDoor:
         door: Authenticator,
         surface: "Callable[[], Awaitable[Surface]]",
         bound: socket.socket,
+        tls: ServerTls | None,
     ) -> None:
         self._parts = parts
         self._door = door
         self._surface = surface
         self._bound = bound
+        self._tls = tls
         self._host: asyncio.Task[HttpHost] | None = None
-        self._serving = contextlib.AsyncExitStack()
+        self._state = ServerState()
+        self._config = http_config(self._answer, parts.config.max_connections)
+        self._greeting: set[asyncio.Task[None]] = set()
+        self._accepting: asyncio.Task[None] | None = None
+        if tls is not None:
+            tls.when_authorities_change(self._send_away)
 
-    async def start(self) -> None:
+    def start(self) -> None:
         """Take connections."""
-        await self._serving.enter_async_context(serving(self._answer, self._bound))
+        self._bound.settimeout(0)
+        self._accepting = asyncio.create_task(self._accept())
+
+    def close(self) -> None:
+        """Take no more of them."""
+        for task in (*self._greeting, *([self._accepting] if self._accepting else [])):
+            task.cancel()
+        self._bound.close()
 
     async def stop(self) -> None:
-        """End every session, and then the connections."""
+        """End every session, and then the connections, after a moment for what is being said on them."""
+        self.close()
         if self._host is not None:
             await (await self._host).close()
-        await self._serving.aclose()
+        self._send_away()
+        if self._state.tasks:
+            await asyncio.wait(tuple(self._state.tasks), timeout=LAST_WORDS_S)
+        for connection in tuple(self._state.connections):
+            connection.transport.abort()
+
+    def _send_away(self) -> None:
+        """Have clients connect again."""
+        for connection in tuple(self._state.connections):
+            connection.shutdown()
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(self._bound)
+            except OSError as error:
+                _log.warning("a connection could not be accepted", extra={"problem": error.strerror})
+                await asyncio.sleep(NO_ROOM_S)
+                continue
+            if len(self._state.connections) + len(self._greeting) > 2 * self._parts.config.max_connections:
+                accepted.close()  # above half of that uvicorn still says why
+                continue
+            task = loop.create_task(self._greet(accepted))
+            self._greeting.add(task)
+            task.add_done_callback(self._greeting.discard)
+
+    async def _greet(self, accepted: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        # What the loop gives back is with uvloop the protocol of TLS, and not ours.
+        made = _Connection(self._config, self._state, {}, loop)
+        try:
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is None:
+                await loop.connect_accepted_socket(lambda: made, accepted)
+            else:
+                await self._shake_hands(self._tls, accepted, made)
+        except OSError:
+            if self._tls is not None:
+                self._tls.counts["failed_handshakes"] += 1
+        except asyncio.CancelledError:
+            accepted.close()
+            raise
+
+    async def _shake_hands(self, tls: ServerTls, accepted: socket.socket, made: _Connection) -> None:
+        believed = tls.material.authorities
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(
+            lambda: made, accepted, ssl=tls.web, ssl_handshake_timeout=HANDSHAKE_S, ssl_shutdown_timeout=GOODBYE_S
+        )
+        if tls.material.authorities != believed:
+            # It was no connection yet when those were sent away that the former authorities had let in.
+            made.shutdown()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._host is None:

@@ -15,6 +15,7 @@ from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
 from interlock_gateway.transport.mcp.parts import SurfaceParts
+from interlock_gateway.transport.tls.server_tls import ServerTls
 
 if TYPE_CHECKING:
     from interlock_gateway.transport.mcp.http_door import HttpDoor
@@ -25,10 +26,14 @@ _log = logging.getLogger(__name__)
 
 
 class McpListener:
-    """The addresses of `mcp.listen`: `agents` says whose Unix sockets are, `door` who comes in over TCP."""
+    """The addresses of `mcp.listen`.
 
-    def __init__(self, parts: SurfaceParts, agents: Authenticator, door: Authenticator) -> None:
+    `agents` says whose Unix sockets are, `door` who comes in over TCP, which is encrypted with `tls` if there is any.
+    """
+
+    def __init__(self, parts: SurfaceParts, agents: Authenticator, door: Authenticator, tls: ServerTls | None) -> None:
         self._parts = parts
+        self._tls = tls
         self._agents = agents
         self._door = door
         self._surface: asyncio.Task[Surface] | None = None
@@ -55,7 +60,7 @@ class McpListener:
         """Serve."""
         for bound, path in self._bound:
             if path is None:
-                self._doors.append(await self._http(bound))
+                self._doors.append(self._http(bound))
             else:
                 limit = self._parts.open_rpcs.max_bytes
                 self._servers.append(await asyncio.start_unix_server(self._connected, sock=bound, limit=limit))
@@ -81,7 +86,9 @@ class McpListener:
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._streams) >= self._parts.config.max_connections:
-            _log.warning("an MCP connection was refused: there are too many", extra={"open": len(self._streams)})
+            _log.warning(
+                "an MCP connection was refused: there are too many", extra={"most": self._parts.config.max_connections}
+            )
             writer.close()
             return
         task = asyncio.create_task(self._serve(reader, writer))
@@ -103,12 +110,12 @@ class McpListener:
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-    async def _http(self, bound: socket.socket) -> "HttpDoor":
+    def _http(self, bound: socket.socket) -> "HttpDoor":
         # The HTTP server takes a third of a second to load: only who listens on TCP pays for it.
         from interlock_gateway.transport.mcp.http_door import HttpDoor  # noqa: PLC0415 -- as said above
 
-        door = HttpDoor(self._parts, self._door, self.surface, bound)
-        await door.start()
+        door = HttpDoor(self._parts, self._door, self.surface, bound, self._tls)
+        door.start()
         return door
 
     def _bind_unix(self, path: Path, socket_mode: int, address: str) -> None:
@@ -135,6 +142,8 @@ class McpListener:
     def _close_doors(self) -> None:
         for server in self._servers:
             server.close()
+        for door in self._doors:
+            door.close()
         if not (self._servers or self._doors):  # what serves closes its sockets itself
             for bound, _ in self._bound:
                 bound.close()

@@ -9,14 +9,17 @@ from interlock_gateway.identity.peer import Certificate, Peer, is_local_name
 HTTP2 = "h2"
 
 
-def connected_peer(transport: BaseTransport) -> Peer:
-    """The other end of `transport`. Raises `ValueError` when it does not speak HTTP/2, or its certificate is odd."""
+def connected_peer(transport: BaseTransport, *, speaks: str | None = HTTP2) -> Peer:
+    """The other end of `transport`.
+
+    Raises `ValueError` when its certificate is odd, or ALPN did not settle on `speaks`; `None` asks for nothing.
+    """
     name = transport.get_extra_info("peername")
     address = str(name[0]) if isinstance(name, tuple) and name else ""
     secured = transport.get_extra_info("ssl_object")
     if secured is None:
         return Peer(local=is_local_name(name), address=address)
-    if secured.selected_alpn_protocol() != HTTP2:
+    if speaks is not None and secured.selected_alpn_protocol() != speaks:
         raise ValueError("it does not say by ALPN that it speaks HTTP/2")
     der = secured.getpeercert(binary_form=True)
     found = None if der is None else certificate_in(der)

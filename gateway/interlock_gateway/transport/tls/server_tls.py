@@ -28,6 +28,7 @@ class Material:
     """Files that fit together, and the context made of them. `ends_at` is in Unix seconds."""
 
     context: ssl.SSLContext
+    web: ssl.SSLContext
     certificate: bytes
     key: bytes
     authorities: bytes | None
@@ -54,6 +55,11 @@ class ServerTls:
     def context(self) -> ssl.SSLContext:
         """What the next connection is made with."""
         return self.material.context
+
+    @property
+    def web(self) -> ssl.SSLContext:
+        """The same for a connection that speaks HTTP/1.1."""
+        return self.material.web
 
     @property
     def told(self) -> str:
@@ -114,21 +120,28 @@ class ServerTls:
 def _read(config: TlsConfig, now: float) -> Material:
     digest = _digest(config)
     certificate, key, authorities = _bytes(config)
+    context, ends_at = _context(config, authorities, "h2")
+    web, _ = _context(config, authorities, "http/1.1")
+    if ends_at <= now:
+        raise UnusableError(f"{config.cert_file} has expired")
+    if _digest(config) != digest:
+        raise UnusableError("the files changed while they were read")
+    return Material(context, web, certificate, key, authorities, ends_at, digest)
+
+
+def _context(config: TlsConfig, authorities: bytes | None, speaks: str) -> tuple[ssl.SSLContext, float]:
+    """What connections are made with that speak that, and until when its certificate holds."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_ciphers(_CIPHERS)
-    context.set_alpn_protocols(["h2"])
+    context.set_alpn_protocols([speaks])
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
     # A session that is resumed shows no certificate: each connection shows its own.
     context.num_tickets = 0
     ends_at = load_pair(context, config.cert_file, config.key_file)
-    if ends_at <= now:
-        raise UnusableError(f"{config.cert_file} has expired")
     if authorities is not None:
         _believe(context, config, authorities)
-    if _digest(config) != digest:
-        raise UnusableError("the files changed while they were read")
-    return Material(context, certificate, key, authorities, ends_at, digest)
+    return context, ends_at
 
 
 def _believe(context: ssl.SSLContext, config: TlsConfig, authorities: bytes) -> None:
