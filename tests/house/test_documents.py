@@ -16,10 +16,12 @@ IMPORTED_AS = {
     "grpcio-health-checking": "grpc_health",
     "grpcio-reflection": "grpc_reflection",
     "opa-python-client": "opa_client",
+    "openai-agents": "agents",
     "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http",
     "opentelemetry-sdk": "opentelemetry.sdk",
     "pillow": "PIL",
     "protobuf": "google.protobuf",
+    "pydantic-ai-slim": "pydantic_ai",
     "pyjwt": "jwt",
     "pyyaml": "yaml",
 }

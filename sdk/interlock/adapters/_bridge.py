@@ -1,0 +1,195 @@
+"""Between a framework and a session, without I/O: what a turn offers, and what becomes of its calls."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from interlock import _call_flows, _session_flows
+from interlock._encode import SessionCore, new_id
+from interlock._flow import Flow
+from interlock.adapters import AdapterOptions
+from interlock.adapters._answers import Answer, answer_to, answer_to_error
+from interlock.adapters._names import Names
+from interlock.calls import BatchOutcome, Call, Json
+from interlock.errors import RequestError
+from interlock.results import CallStatus
+from interlock.tools import Tool
+
+MOST_IN_A_BATCH = 100
+DELIVERABLE = "deliverable"
+_CHALLENGE = frozenset({"hidden_assumptions", "failure_scenarios", "verdict", "verdict_reason"})
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model is offered now: tools by the names it knows them by, the one it must call, what its prompt says."""
+
+    tools: Mapping[str, Tool]
+    required: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call as a model made it; `call_id` is the framework's."""
+
+    name: str
+    arguments: Json
+    call_id: str = ""
+
+
+class Bridge:
+    """One conversation: remembers names that were given, and calls that people have still to decide about."""
+
+    def __init__(self, session: SessionCore, options: AdapterOptions | None) -> None:
+        self._session = session
+        self._options = options or AdapterOptions()
+        self._names = Names()
+        self._awaited: dict[tuple[str, str], str] = {}
+        self._forms: dict[str, Mapping[str, Any]] = {}
+
+    def turn(self) -> Flow[Turn]:
+        """What the session sees now.
+
+        Raises a RequestError.
+        """
+        listed = yield from _session_flows.tools(self._session, timeout=self._options.timeout)
+        by_name = {tool.name: self._with_form(tool) for tool in listed.tools}
+        tools = {name: by_name[tool] for name, tool in self._names.give(by_name).items()}
+        required = self._names.of(listed.required_tool) if listed.required_tool in by_name else ""
+        return Turn(tools, required, listed.prompt)
+
+    def call(self, asked: Asked) -> Flow[Answer]:
+        """Make one call. Raises an InterlockError only if the options say so."""
+        call = self._call_of(asked)
+        outcome = yield from self._outcome(call)
+        return self._answer(call, outcome)
+
+    def calls(self, asked: Sequence[Asked]) -> Flow[list[Answer]]:
+        """Make the calls of one turn, together where there are several; answers in their order."""
+        calls = [self._call_of(one) for one in asked]
+        outcomes: list[BatchOutcome] = []
+        if len(calls) == 1 or any(_key(call) in self._awaited for call in calls):
+            for call in calls:
+                outcome = yield from self._outcome(call)
+                outcomes.append(outcome)
+        else:
+            for first in range(0, len(calls), MOST_IN_A_BATCH):
+                outcomes += yield from self._batch(calls[first : first + MOST_IN_A_BATCH])
+        return [self._answer(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)]
+
+    def _outcome(self, call: Call) -> Flow[BatchOutcome]:
+        waiting = self._awaited.get(_key(call))
+        try:
+            if waiting is None:
+                return (
+                    yield from _call_flows.call(
+                        self._session,
+                        call.tool,
+                        call.input,
+                        timeout=self._options.timeout,
+                        call_id=call.call_id,
+                        deliverable=call.deliverable,
+                        workdir=call.workdir,
+                        checkpoint_mode=call.checkpoint_mode,
+                        intent=call.intent,
+                        labels=call.labels,
+                    )
+                )
+            record = yield from _call_flows.wait_call(self._session, waiting, timeout=self._options.timeout)
+        except RequestError as error:
+            return error
+        if record.result is not None:
+            return record.result
+        return (yield from self._outcome_anew(call))
+
+    def _outcome_anew(self, call: Call) -> Flow[BatchOutcome]:
+        """A call that the gateway remembers without a result is made as any other."""
+        del self._awaited[_key(call)]
+        return (yield from self._outcome(call))
+
+    def _batch(self, calls: Sequence[Call]) -> Flow[list[BatchOutcome]]:
+        try:
+            return (yield from _call_flows.batch(self._session, calls, timeout=self._options.timeout))
+        except RequestError as error:
+            return [error for _ in calls]
+
+    def _call_of(self, asked: Asked) -> Call:
+        tool = self._names.tool(asked.name)
+        arguments, deliverable = _parted(asked.arguments)
+        options = self._options
+        return Call(
+            tool=tool,
+            input=arguments,
+            call_id=asked.call_id if options.framework_ids and asked.call_id else new_id("call"),
+            deliverable=deliverable,
+            workdir=options.workdir,
+            checkpoint_mode=options.checkpoint_mode,
+            intent=options.intent,
+            labels=options.labels,
+        )
+
+    def _answer(self, call: Call, outcome: BatchOutcome) -> Answer:
+        if isinstance(outcome, RequestError):
+            if self._options.raises:
+                raise outcome
+            return answer_to_error(outcome)
+        if outcome.status is CallStatus.AWAITING_CHECKPOINT:
+            self._awaited[_key(call)] = outcome.call_id
+        else:
+            self._awaited.pop(_key(call), None)
+        if outcome.reflection is not None:
+            self._forms[call.tool] = outcome.reflection.schema
+        if self._options.on_result is not None:
+            self._options.on_result(outcome)
+        return answer_to(outcome.raise_for_status() if self._options.raises else outcome)
+
+    def _with_form(self, tool: Tool) -> Tool:
+        """A tool that was answered with a form takes it as one more argument, which goes beside the input (REV-1)."""
+        form = self._forms.get(tool.name)
+        if form is None:
+            return tool
+        properties = {**tool.input_schema.get("properties", {}), DELIVERABLE: dict(form)}
+        return replace(tool, input_schema={**tool.input_schema, "properties": properties})
+
+
+def _parted(arguments: Json) -> tuple[Json, Mapping[str, Any] | None]:
+    """A call's input, and the deliverable that a model put among its arguments."""
+    if isinstance(arguments, str | bytes) and DELIVERABLE.encode() not in _raw(arguments):
+        return arguments or "{}", None
+    try:
+        values = _object(arguments)
+    except ValueError:
+        return arguments, None  # what is wrong with it is the gateway's to say
+    given = values.get(DELIVERABLE)
+    if not isinstance(given, Mapping) or not _CHALLENGE & given.keys():
+        return arguments, None
+    return {name: value for name, value in values.items() if name != DELIVERABLE}, given
+
+
+def _object(arguments: Json) -> Mapping[str, Any]:
+    if isinstance(arguments, Mapping):
+        return arguments
+    values = json.loads(arguments, object_pairs_hook=_unambiguous)
+    return values if isinstance(values, dict) else {}
+
+
+def _unambiguous(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    pairs = list(pairs)
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("a key more than once")
+    return values
+
+
+def _key(call: Call) -> tuple[str, str]:
+    """What makes a call the same call to a model: its tool and its input, however that is written."""
+    try:
+        return call.tool, json.dumps(_object(call.input), sort_keys=True)
+    except (TypeError, ValueError):
+        return call.tool, repr(call.input)
+
+
+def _raw(text: str | bytes) -> bytes:
+    return text.encode(errors="surrogatepass") if isinstance(text, str) else text
