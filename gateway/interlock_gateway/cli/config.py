@@ -39,6 +39,10 @@ def effective(config: Config) -> dict[str, Any]:
     document = config.model_dump(mode="json", exclude_none=True)
     for shown in (*document["providers"], *document["provider_credentials"].values()):
         shown["token"] = MASK if shown["token"] else ""
+        for holder in (shown, shown.get("mcp") or {}):
+            for secrets in ("headers", "environment"):
+                if secrets in holder:
+                    holder[secrets] = dict.fromkeys(holder[secrets], MASK)
     opa = document["policy"]["opa"]
     opa["token"] = MASK if opa["token"] else ""
     for webhook in document["approvals"]["webhooks"]:

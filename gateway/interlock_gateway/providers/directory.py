@@ -11,9 +11,12 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ProviderError, RequestError, RequestFault
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.providers.grpc_provider import GrpcProvider
-from interlock_gateway.providers.kept import KeptProvider
+from interlock_gateway.providers.kept import Described, KeptProvider, ProviderKind
+from interlock_gateway.providers.mcp.clients import Clients
+from interlock_gateway.providers.mcp.provider import McpProvider
+from interlock_gateway.providers.mcp.target import target_of
 from interlock_gateway.providers.port import Provider
-from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, Trust
+from interlock_gateway.registry.registry import GATEWAY_PROVIDER, Registration, ToolRegistry, Trust
 
 DESCRIBE_S = 10.0
 REFRESH_S = 30.0
@@ -25,11 +28,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Connection:
-    """One provider's state, as operators see it. Times are Unix seconds."""
+    """One provider's state, as operators see it. Times are Unix seconds; its tools are `only_for` whose sessions."""
 
     spec: ProviderConfig
     provider: KeptProvider
     configured: bool
+    only_for: str = ""
     connected_since: float | None = None
     version: str = ""
     last_error: str = ""
@@ -55,6 +59,7 @@ class Directory:
         self._max_message_bytes = max_message_bytes
         self._built_in: dict[str, Provider] = {}
         self._connections: dict[str, Connection] = {}
+        self.clients = Clients()
 
     def get(self, name: str) -> Provider | None:
         """The provider, reachable or not."""
@@ -66,9 +71,13 @@ class Directory:
         return tuple(self._connections[name] for name in sorted(self._connections))
 
     def connected(self) -> dict[str, bool]:
-        """Which providers can be called now, by name."""
+        """Which providers can be called now, by name; without those that came by themselves, and are there or not."""
         connections = tuple(self._connections.items())  # metrics are read on another thread
-        return {name: found.connected_since is not None for name, found in connections}
+        return {
+            name: found.connected_since is not None
+            for name, found in connections
+            if found.provider.kind is not ProviderKind.ATTACHED
+        }
 
     def add_built_in(self, provider: Provider) -> None:
         """A provider inside the gateway itself."""
@@ -92,12 +101,33 @@ class Directory:
         connection.keeper = asyncio.create_task(self._keep(connection))
         return connection
 
+    def adopt(self, spec: ProviderConfig, provider: KeptProvider, *, only_for: str) -> Connection:
+        """Have a provider that nobody keeps: it came by itself, and goes so. Raises `RequestError` for a taken name.
+
+        Its tools are there for the sessions of `only_for`; for everybody's, if that is empty.
+        """
+        self._check_free(spec.name)
+        connection = self._connections[spec.name] = Connection(spec, provider, configured=False, only_for=only_for)
+        connection.described.set()
+        return connection
+
+    def dismiss(self, connection: Connection) -> None:
+        """Forget a provider that was adopted, and its tools."""
+        name = connection.spec.name
+        if self._connections.get(name) is connection:
+            del self._connections[name]
+            self._registry.unregister(name)
+
     def _check_free(self, name: str) -> None:
         if name in self._connections or name == GATEWAY_PROVIDER:
             raise RequestError(RequestFault.NAME_TAKEN, f"there is a provider {name} already", field="spec.name")
 
     def _made(self, spec: ProviderConfig) -> KeptProvider:
-        address, most = self._at_state(spec.address), self._max_message_bytes
+        most = self._max_message_bytes
+        if spec.mcp is not None:
+            target = target_of(spec.mcp, spec.tls, self._at_state, most)
+            return McpProvider(spec.name, target, prefix=spec.prefix, clients=self.clients)
+        address = self._at_state(spec.address)
         return GrpcProvider(spec.name, address, max_message_bytes=most, token=spec.token, tls=spec.tls)
 
     async def remove(self, name: str) -> int:
@@ -135,9 +165,12 @@ class Directory:
                 retry_s = min(retry_s * 2, LAST_RETRY_S)
 
     async def _describe(self, connection: Connection) -> None:
-        described = await connection.provider.describe(DESCRIBE_S)
+        await self.take_in(connection, await connection.provider.describe(DESCRIBE_S))
+
+    async def take_in(self, connection: Connection, described: Described) -> Registration:
+        """Register what a provider describes; it can be called then. Raises `StateError`."""
         spec = connection.spec
-        trust = Trust(floor=spec.trust == "floor", follow=spec.pins == "follow")
+        trust = Trust(floor=spec.is_floored, follow=spec.pins == "follow", only_for=connection.only_for)
         registration = await self._registry.register(spec.name, described.tools, trust)
         problems = (*described.problems, *registration.problems)
         if problems != connection.problems:
@@ -151,12 +184,14 @@ class Directory:
             _log.info("provider connected", extra={"provider": spec.name, "tools": len(registration.tools)})
         connection.described.set()
         connection.provider.mark_described()
+        return registration
 
     async def _until_lost_or_due(self, connection: Connection) -> None:
         """Return when it is time to ask again, or when the connection has come back. A lost one is away meanwhile."""
         try:
             async with asyncio.timeout(REFRESH_S):
-                await connection.provider.until_lost()
+                if await connection.provider.until_lost():
+                    return
         except TimeoutError:
             return
         self._lost(connection, "the connection was lost")

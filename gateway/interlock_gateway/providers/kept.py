@@ -39,8 +39,11 @@ class KeptProvider(Provider, Protocol):
         """
         ...
 
-    async def until_lost(self) -> None:
-        """Return when the connection is lost, however briefly, or when it should be described again."""
+    async def until_lost(self) -> bool | None:
+        """Return when the connection is lost, however briefly.
+
+        Or with `True`, when it stands, and only what is there has changed: then it is described again at once.
+        """
         ...
 
     async def pause(self, most_s: float) -> None:

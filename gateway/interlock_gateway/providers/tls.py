@@ -58,11 +58,17 @@ def _state(file: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _context(config: ProviderTlsConfig) -> ssl.SSLContext:
+def client_context(config: ProviderTlsConfig) -> ssl.SSLContext:
+    """A context for HTTPS to a provider, by its settings. It reads files; raises `OSError`."""
+    return _context(config, ())
+
+
+def _context(config: ProviderTlsConfig, protocols: tuple[str, ...] = (HTTP2,)) -> ssl.SSLContext:
     # Not `ssl.create_default_context`: that writes the keys of connections to a file that the environment may name.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols([HTTP2])
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
     context.check_hostname = not config.spiffe_id
     try:
         if config.ca_file is not None:

@@ -169,7 +169,7 @@ def provider_info(connection: Connection, tools: tuple[RegisteredTool, ...]) -> 
     state = registry_pb2.PROVIDER_STATE_READY if connected else registry_pb2.PROVIDER_STATE_UNREACHABLE
     if not connected and not connection.last_error:
         state = registry_pb2.PROVIDER_STATE_CONNECTING
-    floor = spec.trust == "floor"
+    floor = spec.is_floored
     return registry_pb2.ProviderInfo(
         name=spec.name,
         kind=_KINDS[connection.provider.kind],

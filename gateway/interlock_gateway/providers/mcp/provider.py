@@ -1,0 +1,377 @@
+"""An MCP server as a provider: described, called, kept (MCP-2, MCP-3).
+
+The SDK is imported when the first of them is connected: who has none does not pay for it.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from interlock_gateway.core.operation import UndoInfo
+from interlock_gateway.core.outcome import DryRun, Invocation, ProgressEvent, Rendering, Resolution, ToolOutcome
+from interlock_gateway.core.tool import ToolDefinition
+from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
+from interlock_gateway.providers.kept import Described, ProviderKind
+from interlock_gateway.providers.mcp.clients import Clients
+from interlock_gateway.providers.mcp.contents import error_outcome, result_outcome, whole_outcome
+from interlock_gateway.providers.mcp.definitions import definition_of
+from interlock_gateway.providers.mcp.link import LinkError, RefusedError, RequestId, RpcError, SessionGoneError
+from interlock_gateway.providers.mcp.messages import arguments
+from interlock_gateway.providers.port import EventSink, ignore_events
+from interlock_gateway.providers.wire import MAX_LABEL, bounded
+
+if TYPE_CHECKING:
+    from interlock_gateway.providers.mcp.connection import Connection
+    from interlock_gateway.providers.mcp.target import Target
+    from interlock_gateway.providers.mcp.upstream import Upstream
+
+CONNECT_S = 2.0
+"""How long a call waits for a connection that is being made before the provider counts as down."""
+MAX_TOOLS = 20_000
+MAX_PAGES = 2_000
+TOOLS_AT_ONCE = 20
+SETTLE_S = 0.5
+"""How long a server may go on changing its tools before they are asked for."""
+MAX_ROUNDS = 10
+PASSED = ("resources/read", "prompts/get")
+"""Requests that go the way of calls, as tools that are not listed: `PROVIDER/METHOD`."""
+SAMPLING, ELICITATION = "sampling/createMessage", "elicitation/create"
+_KIND_OF = {SAMPLING: "sampling", ELICITATION: "elicitation"}
+Notice = Callable[[str, Mapping[str, Any]], None]
+
+
+class McpProvider:
+    """One upstream MCP server. `prefix` is put before the names of its tools."""
+
+    def __init__(self, name: str, target: "Target", *, prefix: str, clients: Clients) -> None:
+        self.name = name
+        self.kind = target.kind
+        self.address = target.shown
+        self._target = target
+        self._prefix = prefix
+        self._clients = clients
+        self._connection: Connection | None = None
+        self._upstream: Upstream | None = None
+        self._opening: asyncio.Task[Upstream] | None = None
+        self._handshake_only = False
+        self._described = asyncio.Event()
+        self._change = asyncio.Event()
+        self._listed: dict[str, Mapping[str, Any]] = {}
+        self._listeners: list[Notice] = []
+        self._in_flight = 0
+        self._retired = False
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def upstream(self) -> "Upstream | None":
+        """What was agreed on with the server, while it is connected."""
+        upstream = self._upstream
+        return upstream if upstream is not None and not upstream.peer.gone.is_set() else None
+
+    def listed(self, tool: str) -> Mapping[str, Any] | None:
+        """A tool as the server lists it, by its name here; what `ToolDefinition` has no field for is in it."""
+        return self._listed.get(tool)
+
+    def on_notice(self, listener: Notice) -> Callable[[], None]:
+        """Have `listener` told what the server says unasked, but for progress; returns how to end that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], *, timeout_s: float = 60.0, session_id: str = ""
+    ) -> dict[str, Any]:
+        """The result of a request that is no call, as the server sent it.
+
+        Raises `RpcError` with the server's own error, `ProviderDownError`, `ProviderFailedError`,
+        `OutcomeUnknownError`.
+        """
+        await self.ready(timeout_s)
+        with self._mapped():
+            return await self._live().request(method, params, timeout_s, session_id=session_id)
+
+    async def describe(self, timeout_s: float) -> Described:
+        """Connect if need be, and list the server's tools, page by page."""
+        self._change.clear()
+        deadline = time.monotonic() + timeout_s
+        upstream = await self._connected(timeout_s)
+        with self._mapped():
+            tools = await self._tools(upstream, deadline) if "tools" in upstream.capabilities else []
+        definitions, listed, problems = await self._definitions(tools, upstream)
+        self._listed = listed
+        return Described(upstream.server_version, tuple(definitions), tuple(problems))
+
+    async def until_lost(self) -> bool:
+        """Return when the connection is lost, `False`, or when the server's tools have changed, `True`."""
+        await self._change.wait()
+        if self.upstream is None:
+            return False
+        await asyncio.sleep(SETTLE_S)
+        return self.upstream is not None
+
+    async def pause(self, most_s: float) -> None:
+        """Wait before it is asked again."""
+        await asyncio.sleep(most_s)
+
+    def mark_described(self) -> None:
+        """What the server lists is registered: it may be called."""
+        self._described.set()
+
+    def mark_lost(self) -> None:
+        """The connection was lost: nothing is called before it is described again."""
+        self._described.clear()
+
+    def retire(self) -> None:
+        """Close the connection once the last call in flight has ended."""
+        self._retired = True
+        self._close_when_idle()
+
+    async def close(self) -> None:
+        """Close the connection; calls in flight end as unknown."""
+        self._retired = True
+        if self._opening is not None and not self._opening.done():
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        if self._connection is not None:
+            await self._connection.close()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+
+    async def ready(self, deadline_s: float) -> None:
+        """Return when the server can be called; raises `ProviderDownError`."""
+        if self._described.is_set() and self.upstream is not None:
+            return
+        self._described.clear()
+        try:
+            async with asyncio.timeout(min(CONNECT_S, deadline_s)):
+                await self._described.wait()
+        except TimeoutError:
+            raise ProviderDownError(f"provider {self.name} cannot be reached") from None
+
+    async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
+        """Call the tool; progress goes to `on_event` as it comes."""
+        began = time.monotonic()
+        for last in (False, True):
+            left_s = invocation.deadline_s - (time.monotonic() - began)
+            await self.ready(left_s)
+            self._in_flight += 1
+            try:
+                with self._mapped():
+                    return await self._outcome(invocation, on_event)
+            except RpcError as error:
+                return error_outcome(error.code, error.message, error.data, has_data=error.has_data)
+            except SessionGoneError:
+                # It was not looked at: a new session is opened, and it is sent there.
+                if last:
+                    raise ProviderDownError(f"provider {self.name} does not keep a session") from None
+            finally:
+                self._in_flight -= 1
+                self._close_when_idle()
+        raise AssertionError
+
+    async def dry_run(self, invocation: Invocation) -> DryRun:
+        """MCP has no dry runs."""
+        raise ProviderFailedError(f"{invocation.tool} cannot be previewed: MCP servers have no dry run")
+
+    async def render_call(self, invocation: Invocation) -> Rendering:
+        """MCP servers have no words for a call."""
+        raise ProviderFailedError(f"{self.name} has no words for {invocation.tool}")
+
+    async def render_result(self, invocation: Invocation, outcome: ToolOutcome) -> Rendering:
+        """MCP servers have no words for a result."""
+        del outcome
+        raise ProviderFailedError(f"{self.name} has no words for {invocation.tool}")
+
+    async def generate_undo(self, invocation: Invocation, outcome: ToolOutcome) -> UndoInfo | None:
+        """MCP servers do not say how a call would be undone."""
+        del invocation, outcome
+        return None
+
+    async def apply_pending(self, resolution: Resolution) -> ToolOutcome:
+        """MCP servers push nothing."""
+        raise ProviderFailedError(f"{self.name} pushed nothing that {resolution.source_tool} could resolve")
+
+    async def reject_pending(self, resolution: Resolution) -> ToolOutcome | None:
+        """MCP servers push nothing."""
+        del resolution
+        return None
+
+    async def _outcome(self, invocation: Invocation, on_event: EventSink) -> ToolOutcome:
+        upstream = self._live()
+        passed = invocation.tool.removeprefix(f"{self.name}/")
+        if passed in PASSED:
+            given = arguments(invocation.input)
+            return whole_outcome(
+                await upstream.request(passed, given, invocation.deadline_s, session_id=invocation.session_id)
+            )
+        name = invocation.tool.removeprefix(self._prefix)
+        told = None if on_event is ignore_events else _progress_to(on_event)
+        result = await upstream.call(name, invocation, told)
+        for _ in range(MAX_ROUNDS):
+            if result.get("resultType") != "input_required":
+                return result_outcome(result, self.name)
+            more = await self._answered(result, invocation.session_id)
+            result = await upstream.call(name, invocation, told, more)
+        raise ProviderFailedError(f"{self.name} asked for input {MAX_ROUNDS} times and did not go on")
+
+    async def _answered(self, result: Mapping[str, Any], session_id: str) -> dict[str, Any]:
+        """What the server wants to know before it goes on, on the newest revision: asked of the session's client."""
+        asked = result.get("inputRequests") or {}
+        if not isinstance(asked, dict):
+            raise ProviderFailedError(f"{self.name} asks for input in a form that cannot be read")
+        more: dict[str, Any] = {}
+        for key, question in asked.items():
+            method = question.get("method") if isinstance(question, dict) else None
+            answer = await self._relayed(str(method), question.get("params") or {}, session_id)
+            if answer is None:
+                raise ProviderFailedError(f"{self.name} asks for input, which it is not allowed to")
+            more.setdefault("inputResponses", {})[key] = answer
+        if not asked:
+            await asyncio.sleep(SETTLE_S)
+        if isinstance(state := result.get("requestState"), str):
+            more["requestState"] = state
+        return more
+
+    async def _relayed(self, method: str, params: Mapping[str, Any], session_id: str) -> dict[str, Any] | None:
+        """The client's answer to a question of the server's; `None` when it is not allowed to ask."""
+        if _KIND_OF.get(method) not in self._target.allowed:
+            return None
+        client = self._clients.of(session_id)
+        if client is None:
+            raise RpcError(-32600, "there is no client that could be asked")
+        return await client.request(method, params)
+
+    async def _asked(self, method: str, params: dict[str, Any], related: RequestId | None) -> dict[str, Any] | None:
+        return await self._relayed(method, params, self._live().whose(related))
+
+    def _notice(self, method: str, params: dict[str, Any]) -> None:
+        if method == "notifications/tools/list_changed":
+            self._change.set()
+        for listener in tuple(self._listeners):
+            listener(method, params)
+
+    def _lost(self, _why: str) -> None:
+        self._described.clear()
+        self._change.set()
+
+    async def _connected(self, timeout_s: float) -> "Upstream":
+        if (upstream := self.upstream) is not None:
+            return upstream
+        if self._opening is None or self._opening.done():
+            self._opening = asyncio.create_task(self._open())
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await asyncio.shield(self._opening)
+        except TimeoutError:
+            raise ProviderDownError(f"provider {self.name} does not answer") from None
+        except ProviderDownError as error:
+            raise ProviderDownError(f"provider {self.name} cannot be reached: {error.message}") from None
+
+    async def _open(self) -> "Upstream":
+        if self._connection is not None:
+            await self._connection.close()
+        await asyncio.to_thread(importlib.import_module, "interlock_gateway.providers.mcp.connection")
+        from interlock_gateway.providers.mcp.connection import Connection  # noqa: PLC0415 -- it brings the SDK
+
+        self._connection = connection = Connection(
+            self._target.link(self.name),
+            self._target.allowed,
+            self._asked,
+            self._notice,
+            self._lost,
+            handshake_only=self._handshake_only,
+        )
+        try:
+            self._upstream = await connection.open(self._target.open_s)
+        except ProviderDownError:
+            # Some servers end when they are asked something before the handshake: then that is what comes first.
+            self._handshake_only = self.kind is ProviderKind.MCP_STDIO and not self._handshake_only
+            raise
+        return self._upstream
+
+    async def _tools(self, upstream: "Upstream", deadline: float) -> list[Any]:
+        tools: list[Any] = []
+        cursors: set[str] = set()
+        params: dict[str, Any] = {}
+        for _ in range(MAX_PAGES):
+            try:
+                page = await upstream.request("tools/list", params, max(0.1, deadline - time.monotonic()))
+            except RpcError as error:
+                raise ProviderFailedError(f"{self.name} does not list its tools: {error.message[:200]}") from None
+            found, cursor = page.get("tools"), page.get("nextCursor")
+            if not isinstance(found, list):
+                raise ProviderFailedError(f"{self.name} lists its tools in a form that cannot be read")
+            tools += found
+            if len(tools) > MAX_TOOLS:
+                raise ProviderFailedError(f"{self.name} lists more than {MAX_TOOLS} tools, which is the most")
+            if not isinstance(cursor, str):
+                return tools
+            if cursor in cursors:
+                raise ProviderFailedError(f"{self.name} lists the same page of tools again and again")
+            cursors.add(cursor)
+            params = {"cursor": cursor}
+        raise ProviderFailedError(f"{self.name} lists its tools in more than {MAX_PAGES} pages")
+
+    async def _definitions(
+        self, tools: list[Any], upstream: "Upstream"
+    ) -> tuple[list[ToolDefinition], dict[str, Mapping[str, Any]], list[str]]:
+        from interlock_gateway.providers.mcp.param_headers import headers_of  # noqa: PLC0415 -- it brings the SDK
+
+        definitions: list[ToolDefinition] = []
+        listed: dict[str, Mapping[str, Any]] = {}
+        problems: list[str] = []
+        headers = {}
+        for number, tool in enumerate(tools):
+            if number % TOOLS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+            try:
+                definition = definition_of(tool, self._prefix)
+                mapped = headers_of(tool) if upstream.modern else None
+            except ProviderFailedError as error:
+                shown = tool.get("name") if isinstance(tool, dict) else None
+                problems.append(f"{str(shown)[:128]} of {self.name} is refused: {error.message}")
+                continue
+            definitions.append(definition)
+            listed.setdefault(definition.name, tool)
+            if mapped:
+                headers[tool["name"]] = mapped
+        upstream.param_headers = headers
+        return definitions, listed, problems
+
+    def _live(self) -> "Upstream":
+        upstream = self.upstream
+        if upstream is None:
+            raise ProviderDownError(f"provider {self.name} cannot be reached")
+        return upstream
+
+    def _close_when_idle(self) -> None:
+        if self._retired and not self._in_flight and self._connection is not None:
+            task = asyncio.create_task(self._connection.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    @contextlib.contextmanager
+    def _mapped(self) -> Iterator[None]:
+        try:
+            yield
+        except SessionGoneError:
+            raise
+        except LinkError as error:
+            raise self._of_link(error) from None
+        except TimeoutError:
+            raise OutcomeUnknownError(f"provider {self.name} did not answer in time") from None
+
+    def _of_link(self, error: LinkError) -> ProviderError:
+        if isinstance(error, RefusedError):
+            return ProviderFailedError(f"provider {self.name} refused: {error.message}", status=str(error.status))
+        if error.unsent:
+            return ProviderDownError(f"provider {self.name} cannot be reached: {error.message}")
+        return OutcomeUnknownError(f"provider {self.name} was lost while the call ran: {error.message}")
+
+
+def _progress_to(on_event: EventSink) -> Callable[[float, float | None, str], None]:
+    def told(progress: float, total: float | None, message: str) -> None:
+        on_event(ProgressEvent(progress, bounded(message, MAX_LABEL), total))
+
+    return told

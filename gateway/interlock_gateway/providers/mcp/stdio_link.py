@@ -1,0 +1,249 @@
+"""An MCP server that is a child process: one message a line on its pipes, its stderr in the log (MCP-2)."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from interlock_gateway.providers.mcp.link import LinkError, Outgoing, Receive
+from interlock_gateway.providers.mcp.messages import NotAMessageError
+from interlock_gateway.providers.mcp.throttle import LogBudget, Throttle
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+INHERITED = ("PATH", "HOME")
+"""What a server's environment has of the gateway's own; the rest is configured."""
+LEAVE_S = 1.0
+"""How long a server may take to end once its standard input was closed, and once more after it was asked."""
+MAX_UNREAD = 16 * 1024 * 1024
+"""What may wait for a server that does not read, in bytes."""
+MAX_LINE = 2000
+READ_LINE = 4 * MAX_LINE
+"""How much of a line is looked through for secrets, so that none is cut in two where the line is."""
+SECRET_LENGTH = 6
+"""Values of the environment that are at least so long are taken out of what the server writes to its stderr."""
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What is run, with which environment beside `INHERITED`, and where."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    directory: str = ""
+
+
+class StdioLink:
+    """Pipes to one child process, in a process group of its own that ends with the gateway."""
+
+    closing_cancels = False
+
+    def __init__(self, provider: str, command: Command, *, max_message_bytes: int) -> None:
+        self._provider = provider
+        self._command = command
+        self._most = max_message_bytes
+        self._child: _Child | None = None
+
+    async def open(self, receive: Receive, lost: Callable[[str], None]) -> None:
+        """Start the server. Raises `LinkError`."""
+        loop = asyncio.get_running_loop()
+        secrets = tuple(value for value in self._command.environment.values() if len(value) >= SECRET_LENGTH)
+        told = _Stderr(self._provider, secrets)
+        arguments = [sys.executable, "-I", "-S", "-B", str(LAUNCHER), str(os.getpid()), *self._command.arguments]
+        try:
+            _, child = await loop.subprocess_exec(
+                lambda: _Child(receive, lost, told, self._most),
+                *arguments,
+                env=_environment(self._command.environment),
+                cwd=self._command.directory or None,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise LinkError(f"it cannot be started: {error.strerror or error}", unsent=True) from None
+        self._child = child
+
+    async def carry(self, outgoing: Outgoing) -> None:
+        """Write a message to the server's standard input."""
+        if self._child is None:
+            raise LinkError("it is not running", unsent=True)
+        self._child.write(outgoing.body)
+
+    def adopt(self, version: str, *, modern: bool) -> None:
+        """Nothing differs between revisions here."""
+
+    async def close(self) -> None:
+        """End the server: close its standard input, then ask it, then end it and whatever it started."""
+        if self._child is not None:
+            await self._child.end()
+
+
+def _environment(configured: Mapping[str, str]) -> dict[str, str]:
+    return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(configured)
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """The process, from the moment it runs."""
+
+    def __init__(self, receive: Receive, lost: Callable[[str], None], told: "_Stderr", most: int) -> None:
+        self._receive = receive
+        self._lost = lost
+        self._told = told
+        self._most = most
+        self._throttle = Throttle()
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._exited = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """It runs."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """It wrote something."""
+        if fd == _STDERR:
+            self._told.take(data, self._loop.time())
+            return
+        *lines, rest = data.split(b"\n")
+        for line in lines:
+            self._line(line)
+        self._keep(rest)
+        if self._size > self._most:
+            self._fail(f"it sent a message larger than {self._most} bytes")
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """It closed a pipe; without these two there is nothing to be had of it."""
+        del exc
+        if fd in {_STDIN, _STDOUT}:
+            self._fail("it closed its standard input" if fd == _STDIN else "it closed its standard output")
+
+    def process_exited(self) -> None:
+        """It ended; what it started ends too."""
+        transport = self._transport
+        self._exited.set()
+        if transport is None:
+            return
+        self._signal(signal.SIGKILL)
+        self._told.end(self._loop.time())
+        self._lost(f"it ended with exit code {transport.get_returncode()}")
+        transport.close()
+
+    def write(self, body: bytes) -> None:
+        """Hand it one message. Raises `LinkError`."""
+        pipe = self._pipe(_STDIN)
+        if pipe is None or self._exited.is_set() or pipe.is_closing():
+            raise LinkError("it is not running", unsent=True)
+        stdin = cast("asyncio.WriteTransport", pipe)
+        if stdin.get_write_buffer_size() > MAX_UNREAD:
+            raise LinkError("it does not read what it is sent", unsent=True)
+        stdin.write(body + b"\n")
+
+    async def end(self) -> None:
+        """Return when it has ended."""
+        pipe = self._pipe(_STDIN)
+        if pipe is not None:
+            pipe.close()
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None:
+                self._signal(number)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_S):
+                    await self._exited.wait()
+                    return
+
+    def _pipe(self, number: int) -> asyncio.BaseTransport | None:
+        return self._transport.get_pipe_transport(number) if self._transport is not None else None
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._transport is not None
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._transport.get_pid(), number)
+
+    def _keep(self, piece: bytes) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self._size += len(piece)
+
+    def _line(self, end: bytes) -> None:
+        self._keep(end)
+        line = b"".join(self._pieces)
+        self._pieces, self._size = [], 0
+        if not line.strip():
+            return
+        try:
+            wanted = self._receive(line, None)
+        except NotAMessageError:
+            wanted = False
+            self._told.stray(line, self._loop.time())
+        if not wanted and (pause_s := self._throttle.pause_s(self._loop.time())):
+            self._pause(pause_s)
+
+    def _pause(self, pause_s: float) -> None:
+        pipe = self._pipe(_STDOUT)
+        if pipe is None or pipe.is_closing():
+            return
+        stdout = cast("asyncio.ReadTransport", pipe)
+        if stdout.is_reading():
+            stdout.pause_reading()
+            self._loop.call_later(pause_s, self._resume, stdout)
+
+    def _resume(self, stdout: asyncio.ReadTransport) -> None:
+        if not stdout.is_closing():
+            stdout.resume_reading()
+
+    def _fail(self, why: str) -> None:
+        self._lost(why)
+        if not self._exited.is_set():
+            self._signal(signal.SIGTERM)
+
+
+class _Stderr:
+    """What a server writes beside its messages: bounded, in lines, without the secrets it was given."""
+
+    def __init__(self, provider: str, secrets: Sequence[str]) -> None:
+        self._provider = provider
+        self._secrets = secrets
+        self._budget = LogBudget()
+        self._rest = b""
+
+    def take(self, data: bytes, now: float) -> None:
+        """Some of its stderr."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[:READ_LINE]
+        for line in lines:
+            self._write("an MCP server wrote to its stderr", line, now)
+
+    def stray(self, line: bytes, now: float) -> None:
+        """A line of its stdout that is no message."""
+        self._write("an MCP server wrote something that is no message", line, now)
+
+    def end(self, now: float) -> None:
+        """It has ended; what it did not end a line with is one."""
+        if self._rest:
+            self.take(b"\n", now)
+        self._say_dropped()
+
+    def _write(self, event: str, line: bytes, now: float) -> None:
+        text = line[:READ_LINE].decode("utf-8", "replace").strip()
+        if not text or not self._budget.allows(now):
+            return
+        self._say_dropped()
+        for secret in self._secrets:
+            text = text.replace(secret, "[redacted:environment]")
+        _log.info(event, extra={"provider": self._provider, "text": text[:MAX_LINE]})
+
+    def _say_dropped(self) -> None:
+        if self._budget.dropped:
+            _log.warning(
+                "lines of an MCP server were not logged",
+                extra={"provider": self._provider, "lost": self._budget.dropped},
+            )
+            self._budget.dropped = 0
