@@ -18,7 +18,7 @@ class Deferral:
     `always_loaded` are names or aliases that never are. What counts are providers' tools, of which the session's own
     list leaves some out first (TOOL-10); those of a provider that is away for the moment count, so that a lost
     connection changes nobody's list. Tools that are there for others alone do not, and neither do the gateway's own,
-    which are never deferred.
+    which are never deferred, nor is what passes on what a provider has besides tools.
     """
 
     def __init__(self, registry: ToolRegistry, threshold: int, always_loaded: Iterable[str]) -> None:
@@ -37,7 +37,7 @@ class Deferral:
         """Whether `tool`, which the session may see, is deferred and not active in it."""
         if self._generation != self._registry.generation:
             self._count_again()
-        if tool.provider == GATEWAY_PROVIDER or not self._in_force(session):
+        if tool.provider == GATEWAY_PROVIDER or tool.passed or not self._in_force(session):
             return False
         return not self._is_loaded(session, tool)
 

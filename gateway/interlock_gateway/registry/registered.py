@@ -20,7 +20,8 @@ class RegisteredTool:
     `policy_json` is the policy input's `tool` part; `changes` says what differs from the pinned definition. `shown` is
     what a model reads: the accepted definition while a changed one is in quarantine, because words can do harm without
     a call. `followed` says that its provider's definitions are pinned as they arrive. `only_for` is the circle of whose
-    sessions it is there for (`circle_of`), empty when it is for everybody's.
+    sessions it is there for (`circle_of`), empty when it is for everybody's. `passed` says that it is no tool of the
+    provider's: the gateway made it, for what else of the provider is asked for through it.
     """
 
     provider: str
@@ -37,6 +38,7 @@ class RegisteredTool:
     pinned_sha256: str = ""
     followed: bool = False
     only_for: str = ""
+    passed: bool = False
 
     @property
     def name(self) -> str:
@@ -62,6 +64,7 @@ def register(
     pinned_sha256: str = "",
     followed: bool = False,
     only_for: str = "",
+    passed: bool = False,
 ) -> RegisteredTool:
     """Compute everything a call will need. Raises `InvalidSchemaError` when the input schema cannot be compiled."""
     kind = classify(effective)
@@ -80,6 +83,7 @@ def register(
         pinned_sha256=pinned_sha256,
         followed=followed,
         only_for=only_for,
+        passed=passed,
     )
 
 

@@ -12,7 +12,7 @@ from interlock_gateway.core.tool import PinState, ToolDefinition, contradiction
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.schema import InvalidSchemaError
 from interlock_gateway.registry.effective import classified_by_operator, fact_arguments, floored, overridden
-from interlock_gateway.registry.fingerprint import definition_of, same_definition
+from interlock_gateway.registry.fingerprint import definition_of, fingerprint, same_definition
 from interlock_gateway.registry.names import bad_name
 from interlock_gateway.registry.pins import Pin, PinCheck, PinStore, check_pin, make_pin
 from interlock_gateway.registry.registered import RegisteredTool, register
@@ -73,6 +73,7 @@ class ToolRegistry:
         self._owners: dict[str, _Owner] = {}
         self._by_name: dict[str, RegisteredTool] = {}
         self._private: dict[str, dict[str, RegisteredTool]] = {}
+        self._passed: dict[str, dict[str, RegisteredTool]] = {}
         self.generation = 0
 
     async def load(self) -> None:
@@ -90,7 +91,8 @@ class ToolRegistry:
     def tool_of(self, provider: str, name: str) -> RegisteredTool | None:
         """The tool of one provider with this name, no alias."""
         owner = self._owners.get(provider)
-        return owner.tools.get(name) if owner is not None else None
+        found = owner.tools.get(name) if owner is not None else None
+        return found if found is not None else self._passed.get(provider, {}).get(name)
 
     def tools(self) -> tuple[RegisteredTool, ...]:
         """Every tool whose provider is there, in no promised order."""
@@ -126,8 +128,32 @@ class ToolRegistry:
             self._rebuild()
             return Registration(tuple(owner.tools.values()), tuple(problems))
 
+    def pass_on(self, provider: str, definitions: tuple[ToolDefinition, ...]) -> None:
+        """Have calls go to what else there is of a provider, under names that are listed nowhere and nobody else's.
+
+        These definitions are the gateway's: nothing in them is the provider's word, so they are neither pinned nor
+        floored. What operators say of a name holds for them too.
+        """
+        known = self._passed.get(provider, {})
+        if tuple(tool.declared for tool in known.values()) == definitions:
+            return
+        self._passed[provider] = {one.name: self._own(provider, one) for one in definitions}
+        self._rebuild()
+
+    def _own(self, provider: str, declared: ToolDefinition) -> RegisteredTool:
+        return register(
+            provider=provider,
+            declared=declared,
+            effective=overridden(declared, self._overrides),
+            sha256=fingerprint(declared),
+            pin_state=PinState.PINNED,
+            fact_arguments=fact_arguments(declared.name, self._overrides),
+            passed=True,
+        )
+
     def unregister(self, provider: str) -> int:
         """Forget a provider's tools, whose names are free again; its pins stay. How many there were."""
+        self._passed.pop(provider, None)
         owner = self._owners.pop(provider, None)
         if owner is None:
             return 0
@@ -188,6 +214,11 @@ class ToolRegistry:
         """The pin of a tool, when a person accepted it."""
         pin = self._pins.get((provider, tool))
         return pin if pin is not None and pin.by_a_person else None
+
+    def pinned_bytes(self, prefix: str) -> int:
+        """How large the pins of providers are whose names begin with `prefix`."""
+        pins = (pin for (provider, _), pin in self._pins.items() if provider.startswith(prefix))
+        return sum(len(pin.definition_json) for pin in pins)
 
     def _known(self, provider: str, trust: Trust) -> dict[str, RegisteredTool]:
         """What is registered of a provider that is trusted as before."""
@@ -274,7 +305,7 @@ class ToolRegistry:
         self._pins[pin.provider, pin.tool] = pin
 
     def _rebuild(self) -> None:
-        table: dict[str, RegisteredTool] = {}
+        table = {name: tool for passed in self._passed.values() for name, tool in passed.items()}
         private: dict[str, dict[str, RegisteredTool]] = {}
         for owner in self._owners.values():
             names = private.setdefault(owner.trust.only_for, {}) if owner.trust.only_for else table

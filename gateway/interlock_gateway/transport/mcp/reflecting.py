@@ -17,17 +17,19 @@ _UNFIT: FrozenJsonObject = {}
 
 
 def deliverable_in(
-    arguments: Mapping[str, Any], meta: Mapping[str, Any]
-) -> tuple[dict[str, Any], FrozenJsonObject | None]:
+    arguments: Mapping[str, Any] | None, meta: Mapping[str, Any]
+) -> tuple[Mapping[str, Any] | None, FrozenJsonObject | None]:
     """The arguments for the tool, and what the agent thought of the call; `None` when it says nothing of that.
 
     What is no object counts as one without members, which the pipeline refuses in words that a model can mend.
     """
-    left = dict(arguments)
-    found = left.pop(ARGUMENT, meta.get(META))
+    found = meta.get(META)
+    if arguments is not None and ARGUMENT in arguments:
+        found = arguments[ARGUMENT]
+        arguments = {name: value for name, value in arguments.items() if name != ARGUMENT}
     if found is None:
-        return left, None
-    return left, found if isinstance(found, dict) else _UNFIT
+        return arguments, None
+    return arguments, found if isinstance(found, dict) else _UNFIT
 
 
 def words_for(form: ReflectionForm) -> str:

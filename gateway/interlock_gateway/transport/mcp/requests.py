@@ -10,6 +10,7 @@ from interlock_gateway.core.call import CallRequest
 from interlock_gateway.core.trace import TraceContext, read_trace
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.transport.grpc.decode import MAX_NAME, MAX_TEXT
+from interlock_gateway.transport.mcp.reflecting import deliverable_in
 from interlock_gateway.transport.mcp.wires import McpCaller
 
 CALL_ID_META = "dev.interlock/call_id"
@@ -20,12 +21,14 @@ def call_request(caller: McpCaller, params: CallToolRequestParams) -> CallReques
     """The call that is asked for. Raises `RequestError` naming what is malformed."""
     if len(params.name) > MAX_NAME:
         raise RequestError(RequestFault.INVALID_FIELD, f"name is longer than {MAX_NAME} characters", field="name")
+    given, deliverable = deliverable_in(params.arguments, caller.meta)
     return CallRequest(
         session_id=caller.session_id,
         call_id=text_in(caller.meta, CALL_ID_META),
         tool=params.name,
-        input=b"" if params.arguments is None else encoded(params.arguments),
+        input=b"" if given is None else encoded(given),
         intent=text_in(caller.meta, INTENT_META),
+        deliverable=deliverable,
         trace=trace_in(caller.meta),
     )
 

@@ -8,6 +8,7 @@ from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Artifact
 from interlock_gateway.core.decision import Decision
 from interlock_gateway.transport.mcp.content import LINKS_SINCE, content_of, text_of
+from interlock_gateway.transport.mcp.reflecting import words_for
 
 DECISION_META = "dev.interlock/decision"
 CALL_META = "dev.interlock/call_id"
@@ -15,6 +16,8 @@ STATUS_META = "dev.interlock/status"
 PENDING_META = "dev.interlock/pending"
 ARTIFACT_META = "dev.interlock/artifact"
 REDACTIONS_META = "dev.interlock/redactions"
+REFLECTION_META = "dev.interlock/reflection"
+CHECKPOINT_META = "dev.interlock/checkpoint"
 UNKNOWN = (
     "It is not known whether this call took effect. Do not repeat it: find out first what happened, or ask a person."
 )
@@ -57,6 +60,13 @@ def meta_of(result: CallResult) -> dict[str, Any]:
         }
     if result.artifact is not None:
         meta[ARTIFACT_META] = {"uri": result.artifact.uri, "bytes": result.artifact.total_bytes}
+    if result.reflection is not None:
+        meta[REFLECTION_META] = {"schema": dict(result.reflection.schema), "call_digest": result.reflection.call_digest}
+    if result.checkpoint is not None:
+        meta[CHECKPOINT_META] = {
+            "checkpoint_id": result.checkpoint.checkpoint_id,
+            "expires_at": result.checkpoint.expires_at,
+        }
     if result.redactions:
         meta[REDACTIONS_META] = result.redactions
     return meta
@@ -78,6 +88,8 @@ def _words(result: CallResult) -> list[str]:
         return [result.decision.message or "The call was denied."]
     if result.status is CallStatus.OUTCOME_UNKNOWN:
         return [UNKNOWN]
+    if result.reflection is not None:
+        return [words_for(result.reflection)]
     return []
 
 
