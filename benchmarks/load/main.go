@@ -35,7 +35,7 @@ func (raw) Unmarshal(data []byte, v any) error {
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("usage: load provider|run|offer [flags]")
+		fail("usage: load provider|run|offer|mcp [flags]")
 	}
 	switch os.Args[1] {
 	case "provider":
@@ -44,6 +44,8 @@ func main() {
 		run(os.Args[2:])
 	case "offer":
 		offer(os.Args[2:])
+	case "mcp":
+		mcp(os.Args[2:])
 	default:
 		fail("unknown command " + os.Args[1])
 	}
