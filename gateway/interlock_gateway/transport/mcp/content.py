@@ -38,6 +38,9 @@ def text_of(text: str) -> dict[str, Any]:
 
 
 def _resource(part: Resource, version: str) -> dict[str, Any]:
+    if not part.uri:
+        # Of a kind that is not known yet. It is told as text, because nobody could check it.
+        return text_of(part.extra.decode())
     if part.text is None and part.blob is None:
         return _link(part) if is_version_at_least(version, LINKS_SINCE) else text_of(part.uri)
     inside: dict[str, Any] = {"uri": part.uri}

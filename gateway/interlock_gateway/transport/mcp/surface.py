@@ -4,10 +4,11 @@ Each handler decodes, calls once, and encodes. Who calls, and in which session, 
 is the SDK's lifespan context here; counting, access and errors stand around the handlers (`guard.py`).
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
@@ -15,16 +16,19 @@ from mcp.server.models import InitializationOptions
 from mcp_types import CallToolRequestParams, PaginatedRequestParams
 
 from interlock_gateway.core.call import CallResult
+from interlock_gateway.pipeline.tasks import TaskKeeper
+from interlock_gateway.providers.port import EventSink
+from interlock_gateway.transport.mcp.answers import answered, asked_of
 from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client
 from interlock_gateway.transport.mcp.guard import Guard
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.requests import call_request
-from interlock_gateway.transport.mcp.results import call_result
 from interlock_gateway.transport.mcp.tools import listed_tools
 from interlock_gateway.transport.mcp.wires import Wire
 
+T = TypeVar("T")
 Context = ServerRequestContext[Wire, Any]
 NAME = "interlock"
 FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
@@ -47,6 +51,7 @@ class Surface:
     def __init__(self, parts: SurfaceParts) -> None:
         self.parts = parts
         self._calls = CheckpointCalls(parts)
+        self._under_way = TaskKeeper()
         self.server: Server[Wire] = Server(
             NAME,
             version=parts.version,
@@ -58,6 +63,18 @@ class Surface:
         self.server.add_request_handler("tools/call", CallToolRequestParams, self._call_tool)
         # The SDK's own spans are left out: the pipeline's continue the client's trace.
         self.server.middleware[:] = [Guard(parts.open_rpcs)]
+
+    async def _apart(self, run: Callable[[EventSink], Coroutine[Any, Any, T]], on_event: EventSink) -> T:
+        """Run a call in a task of its own.
+
+        What the SDK cancels it cancels at every await, and a call that is cancelled has things to do.
+        """
+        task = self._under_way.start(run(on_event))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
 
     def options(self) -> InitializationOptions:
         """What a handshake says of the server."""
@@ -71,7 +88,8 @@ class Surface:
     async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> dict[str, Any]:
         caller = ctx.lifespan_context.caller(ctx)
         call = call_request(caller, params)
+        asked = asked_of(self.parts.parts, caller, params.name)
         client = Client(ctx, caller, state=params.request_state, answers=params.input_responses)
-        run = partial(self._calls.handle, caller.principal, call, client)
+        run = partial(self._apart, partial(self._calls.handle, caller.principal, call, client))
         answer = await with_progress(caller, ctx.session, run)
-        return call_result(answer, caller.version) if isinstance(answer, CallResult) else answer.result()
+        return answered(answer, asked) if isinstance(answer, CallResult) else answer.result()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from interlock_gateway.core.session import Session
-from interlock_gateway.core.tool import Effect
+from interlock_gateway.core.tool import Effect, ToolDefinition
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.registry.catalog import Listed, catalog
 
@@ -27,10 +27,15 @@ def tool_of(item: Listed) -> dict[str, Any]:
     }
     if shown.title:
         tool["title"] = shown.title
-    # Before 2026-07-28 a result is an object or has no structure.
-    if shown.output_schema is not None and shown.output_schema.get("type") == "object":
-        tool["outputSchema"] = dict(shown.output_schema)
+    if (schema := output_schema(shown)) is not None:
+        tool["outputSchema"] = schema
     return tool
+
+
+def output_schema(shown: ToolDefinition) -> dict[str, Any] | None:
+    """What a tool promises of its structured results, as far as every revision can say it: they are objects."""
+    schema = shown.output_schema
+    return dict(schema) if schema is not None and schema.get("type") == "object" else None
 
 
 def annotations_of(item: Listed) -> dict[str, Any]:
