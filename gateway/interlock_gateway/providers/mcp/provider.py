@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import DryRun, Invocation, ProgressEvent, Rendering, Resolution, ToolOutcome
-from interlock_gateway.core.tool import ToolDefinition
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
 from interlock_gateway.providers.kept import Described, ProviderKind
 from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.providers.mcp.contents import error_outcome, result_outcome, whole_outcome
-from interlock_gateway.providers.mcp.definitions import definition_of
 from interlock_gateway.providers.mcp.link import LinkError, RefusedError, RequestId, RpcError, SessionGoneError
 from interlock_gateway.providers.mcp.messages import arguments
+from interlock_gateway.providers.mcp.relay import Relay
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import MAX_LABEL, bounded
 
@@ -30,16 +29,11 @@ if TYPE_CHECKING:
 
 CONNECT_S = 2.0
 """How long a call waits for a connection that is being made before the provider counts as down."""
-MAX_TOOLS = 20_000
-MAX_PAGES = 2_000
-TOOLS_AT_ONCE = 20
 SETTLE_S = 0.5
 """How long a server may go on changing its tools before they are asked for."""
 MAX_ROUNDS = 10
 PASSED = ("resources/read", "prompts/get")
 """Requests that go the way of calls, as tools that are not listed: `PROVIDER/METHOD`."""
-SAMPLING, ELICITATION = "sampling/createMessage", "elicitation/create"
-_KIND_OF = {SAMPLING: "sampling", ELICITATION: "elicitation"}
 Notice = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -52,7 +46,7 @@ class McpProvider:
         self.address = target.shown
         self._target = target
         self._prefix = prefix
-        self._clients = clients
+        self._relay = Relay(name, target.allowed, clients)
         self._connection: Connection | None = None
         self._upstream: Upstream | None = None
         self._opening: asyncio.Task[Upstream] | None = None
@@ -95,13 +89,14 @@ class McpProvider:
     async def describe(self, timeout_s: float) -> Described:
         """Connect if need be, and list the server's tools, page by page."""
         self._change.clear()
-        deadline = time.monotonic() + timeout_s
+        began = time.monotonic()
         upstream = await self._connected(timeout_s)
+        from interlock_gateway.providers.mcp.listing import list_tools  # noqa: PLC0415 -- it brings the SDK
+
         with self._mapped():
-            tools = await self._tools(upstream, deadline) if "tools" in upstream.capabilities else []
-        definitions, listed, problems = await self._definitions(tools, upstream)
-        self._listed = listed
-        return Described(upstream.server_version, tuple(definitions), tuple(problems))
+            listing = await list_tools(upstream, self.name, self._prefix, timeout_s - (time.monotonic() - began))
+        self._listed = listing.tools
+        return Described(upstream.server_version, tuple(listing.definitions), tuple(listing.problems))
 
     async def until_lost(self) -> bool:
         """Return when the connection is lost, `False`, or when the server's tools have changed, `True`."""
@@ -211,39 +206,12 @@ class McpProvider:
         for _ in range(MAX_ROUNDS):
             if result.get("resultType") != "input_required":
                 return result_outcome(result, self.name)
-            more = await self._answered(result, invocation.session_id)
+            more = await self._relay.answers(result, invocation.session_id)
             result = await upstream.call(name, invocation, told, more)
         raise ProviderFailedError(f"{self.name} asked for input {MAX_ROUNDS} times and did not go on")
 
-    async def _answered(self, result: Mapping[str, Any], session_id: str) -> dict[str, Any]:
-        """What the server wants to know before it goes on, on the newest revision: asked of the session's client."""
-        asked = result.get("inputRequests") or {}
-        if not isinstance(asked, dict):
-            raise ProviderFailedError(f"{self.name} asks for input in a form that cannot be read")
-        more: dict[str, Any] = {}
-        for key, question in asked.items():
-            method = question.get("method") if isinstance(question, dict) else None
-            answer = await self._relayed(str(method), question.get("params") or {}, session_id)
-            if answer is None:
-                raise ProviderFailedError(f"{self.name} asks for input, which it is not allowed to")
-            more.setdefault("inputResponses", {})[key] = answer
-        if not asked:
-            await asyncio.sleep(SETTLE_S)
-        if isinstance(state := result.get("requestState"), str):
-            more["requestState"] = state
-        return more
-
-    async def _relayed(self, method: str, params: Mapping[str, Any], session_id: str) -> dict[str, Any] | None:
-        """The client's answer to a question of the server's; `None` when it is not allowed to ask."""
-        if _KIND_OF.get(method) not in self._target.allowed:
-            return None
-        client = self._clients.of(session_id)
-        if client is None:
-            raise RpcError(-32600, "there is no client that could be asked")
-        return await client.request(method, params)
-
     async def _asked(self, method: str, params: dict[str, Any], related: RequestId | None) -> dict[str, Any] | None:
-        return await self._relayed(method, params, self._live().whose(related))
+        return await self._relay.ask(method, params, self._live().whose(related))
 
     def _notice(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/tools/list_changed":
@@ -271,6 +239,7 @@ class McpProvider:
     async def _open(self) -> "Upstream":
         if self._connection is not None:
             await self._connection.close()
+        await asyncio.to_thread(importlib.import_module, "interlock_gateway.providers.mcp.listing")
         await asyncio.to_thread(importlib.import_module, "interlock_gateway.providers.mcp.connection")
         from interlock_gateway.providers.mcp.connection import Connection  # noqa: PLC0415 -- it brings the SDK
 
@@ -289,55 +258,6 @@ class McpProvider:
             self._handshake_only = self.kind is ProviderKind.MCP_STDIO and not self._handshake_only
             raise
         return self._upstream
-
-    async def _tools(self, upstream: "Upstream", deadline: float) -> list[Any]:
-        tools: list[Any] = []
-        cursors: set[str] = set()
-        params: dict[str, Any] = {}
-        for _ in range(MAX_PAGES):
-            try:
-                page = await upstream.request("tools/list", params, max(0.1, deadline - time.monotonic()))
-            except RpcError as error:
-                raise ProviderFailedError(f"{self.name} does not list its tools: {error.message[:200]}") from None
-            found, cursor = page.get("tools"), page.get("nextCursor")
-            if not isinstance(found, list):
-                raise ProviderFailedError(f"{self.name} lists its tools in a form that cannot be read")
-            tools += found
-            if len(tools) > MAX_TOOLS:
-                raise ProviderFailedError(f"{self.name} lists more than {MAX_TOOLS} tools, which is the most")
-            if not isinstance(cursor, str):
-                return tools
-            if cursor in cursors:
-                raise ProviderFailedError(f"{self.name} lists the same page of tools again and again")
-            cursors.add(cursor)
-            params = {"cursor": cursor}
-        raise ProviderFailedError(f"{self.name} lists its tools in more than {MAX_PAGES} pages")
-
-    async def _definitions(
-        self, tools: list[Any], upstream: "Upstream"
-    ) -> tuple[list[ToolDefinition], dict[str, Mapping[str, Any]], list[str]]:
-        from interlock_gateway.providers.mcp.param_headers import headers_of  # noqa: PLC0415 -- it brings the SDK
-
-        definitions: list[ToolDefinition] = []
-        listed: dict[str, Mapping[str, Any]] = {}
-        problems: list[str] = []
-        headers = {}
-        for number, tool in enumerate(tools):
-            if number % TOOLS_AT_ONCE == 0:
-                await asyncio.sleep(0)
-            try:
-                definition = definition_of(tool, self._prefix)
-                mapped = headers_of(tool) if upstream.modern else None
-            except ProviderFailedError as error:
-                shown = tool.get("name") if isinstance(tool, dict) else None
-                problems.append(f"{str(shown)[:128]} of {self.name} is refused: {error.message}")
-                continue
-            definitions.append(definition)
-            listed.setdefault(definition.name, tool)
-            if mapped:
-                headers[tool["name"]] = mapped
-        upstream.param_headers = headers
-        return definitions, listed, problems
 
     def _live(self) -> "Upstream":
         upstream = self.upstream
