@@ -123,6 +123,10 @@ picture: setup tools ## Draw docs/images/dashboard.svg from what a real Promethe
 access: setup ## Write docs/access.md again, after a row of tests/integration/gateway/access.yaml has changed.
 	@$(python) tests/integration/gateway/access_document.py
 
+.PHONY: reference
+reference: setup ## Write docs/sdk-reference.md again, after docstrings or names of the SDK have changed.
+	@$(python) tests/unit/sdk/reference_document.py
+
 .PHONY: requirements
 requirements: setup ## Print which requirement is claimed by which tests, and which by none.
 	@$(python) tests/house/requirement_claims.py

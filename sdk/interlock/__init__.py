@@ -10,8 +10,8 @@
 Only a result that is `completed` ran. The nouns live in modules named like them: `interlock.results`,
 `interlock.decisions`, `interlock.calls`, `interlock.tools`, `interlock.journal`, `interlock.artifacts`,
 `interlock.references`; the errors in `interlock.errors`; writing tools in `interlock.provider`, plug-ins of
-a gateway in `interlock.extensions`; operators' and
-approvers' clients in `interlock.admin`; the test double in `interlock.testing`.
+a gateway in `interlock.extensions`; operators' and approvers' clients in `interlock.admin`; the test double in
+`interlock.testing`; the gateway's tools in agents of other frameworks in `interlock.adapters`.
 """
 
 from importlib import import_module
