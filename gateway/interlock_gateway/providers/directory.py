@@ -10,11 +10,9 @@ from interlock_gateway.config import ProviderConfig
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ProviderError, RequestError, RequestFault
 from interlock_gateway.pipeline.ports import StateError
-from interlock_gateway.providers.grpc_provider import GrpcProvider
 from interlock_gateway.providers.kept import Described, KeptProvider, ProviderKind
+from interlock_gateway.providers.making import made_provider
 from interlock_gateway.providers.mcp.clients import Clients
-from interlock_gateway.providers.mcp.provider import McpProvider
-from interlock_gateway.providers.mcp.target import target_of
 from interlock_gateway.providers.port import Provider
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER, Registration, ToolRegistry, Trust
 
@@ -123,12 +121,7 @@ class Directory:
             raise RequestError(RequestFault.NAME_TAKEN, f"there is a provider {name} already", field="spec.name")
 
     def _made(self, spec: ProviderConfig) -> KeptProvider:
-        most = self._max_message_bytes
-        if spec.mcp is not None:
-            target = target_of(spec.mcp, spec.tls, self._at_state, most)
-            return McpProvider(spec.name, target, prefix=spec.prefix, clients=self.clients)
-        address = self._at_state(spec.address)
-        return GrpcProvider(spec.name, address, max_message_bytes=most, token=spec.token, tls=spec.tls)
+        return made_provider(spec, self._at_state, self._max_message_bytes, self.clients)
 
     async def remove(self, name: str) -> int:
         """Drop a provider: its tools are gone at once, calls in flight finish. How many tools it had."""
@@ -172,6 +165,7 @@ class Directory:
         spec = connection.spec
         trust = Trust(floor=spec.is_floored, follow=spec.pins == "follow", only_for=connection.only_for)
         registration = await self._registry.register(spec.name, described.tools, trust)
+        self._registry.pass_on(spec.name, described.passing)
         problems = (*described.problems, *registration.problems)
         if problems != connection.problems:
             for problem in problems:

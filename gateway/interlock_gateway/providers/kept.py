@@ -19,11 +19,15 @@ class ProviderKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a provider says of itself: its version, its tools, and a sentence for each tool that cannot be read."""
+    """What a provider says of itself: its version, its tools, and a sentence for each tool that cannot be read.
+
+    `passing` is for what else there is of it: called like tools, listed nowhere (`ToolRegistry.pass_on`).
+    """
 
     version: str
     tools: tuple[ToolDefinition, ...]
     problems: tuple[str, ...] = ()
+    passing: tuple[ToolDefinition, ...] = ()
 
 
 class KeptProvider(Provider, Protocol):

@@ -19,6 +19,7 @@ from interlock_gateway.providers.mcp.contents import error_outcome, result_outco
 from interlock_gateway.providers.mcp.link import LinkError, RefusedError, RequestId, RpcError, SessionGoneError
 from interlock_gateway.providers.mcp.messages import arguments
 from interlock_gateway.providers.mcp.relay import Relay
+from interlock_gateway.providers.mcp.passing import GET, READ, passing_tools
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import MAX_LABEL, bounded
 
@@ -32,7 +33,7 @@ CONNECT_S = 2.0
 SETTLE_S = 0.5
 """How long a server may go on changing its tools before they are asked for."""
 MAX_ROUNDS = 10
-PASSED = ("resources/read", "prompts/get")
+PASSED = (READ, GET)
 """Requests that go the way of calls, as tools that are not listed: `PROVIDER/METHOD`."""
 Notice = Callable[[str, Mapping[str, Any]], None]
 
@@ -96,7 +97,13 @@ class McpProvider:
         with self._mapped():
             listing = await list_tools(upstream, self.name, self._prefix, timeout_s - (time.monotonic() - began))
         self._listed = listing.tools
-        return Described(upstream.server_version, tuple(listing.definitions), tuple(listing.problems))
+        passing = passing_tools(self.name, self._target.passes, upstream.capabilities)
+        return Described(upstream.server_version, tuple(listing.definitions), tuple(listing.problems), passing)
+
+    def passes(self, kind: str) -> bool:
+        """Whether `kind` of the server reaches MCP clients: configured so, and there."""
+        upstream = self.upstream
+        return upstream is not None and kind in self._target.passes and kind in upstream.capabilities
 
     async def until_lost(self) -> bool:
         """Return when the connection is lost, `False`, or when the server's tools have changed, `True`."""

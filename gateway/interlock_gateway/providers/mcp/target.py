@@ -23,6 +23,7 @@ class Target:
     kind: ProviderKind
     shown: str
     allowed: frozenset[str]
+    passes: frozenset[str]
     max_message_bytes: int
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -49,15 +50,16 @@ def target_of(
     config: McpUpstreamConfig, tls: ProviderTlsConfig | None, at_state: Callable[[str], str], max_message_bytes: int
 ) -> Target:
     """The server that `config` names."""
-    allowed = frozenset(config.allow)
+    allowed, passes = frozenset(config.allow), frozenset(config.passes)
     if config.command:
         directory = at_state(config.working_directory)
         command = Command(tuple(map(at_state, config.command)), dict(config.environment), directory)
-        return Target(ProviderKind.MCP_STDIO, config.command[0], allowed, max_message_bytes, command=command)
+        return Target(ProviderKind.MCP_STDIO, config.command[0], allowed, passes, max_message_bytes, command=command)
     return Target(
         ProviderKind.MCP_HTTP,
         shown_url(config.url),
         allowed,
+        passes,
         max_message_bytes,
         url=config.url,
         headers=dict(config.headers),
