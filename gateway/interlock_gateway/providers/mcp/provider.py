@@ -18,8 +18,8 @@ from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.providers.mcp.contents import error_outcome, result_outcome, whole_outcome
 from interlock_gateway.providers.mcp.link import LinkError, RefusedError, RequestId, RpcError, SessionGoneError
 from interlock_gateway.providers.mcp.messages import arguments
-from interlock_gateway.providers.mcp.relay import Relay
 from interlock_gateway.providers.mcp.passing import GET, READ, passing_tools
+from interlock_gateway.providers.mcp.relay import Relay
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import MAX_LABEL, bounded
 
