@@ -41,7 +41,7 @@ BOUNDS = {
     "issuer": Bound(0, "the configured issuers"),
     "kind": Bound(MAX_SECRET_KINDS + 1, "kinds of secrets that are looked for, and `policy`"),
     "lane": Bound(2, "`read`, `write`"),
-    "method": Bound(40, "served RPCs, by service and name"),
+    "method": Bound(64, "served RPCs, by service and name, and methods of MCP"),
     "outcome": Bound(len(RollbackOutcome), "what may come of it, a closed set"),
     "pin": Bound(len(PinState), "`pinned`, `changed`, `unconfirmed`"),
     "principal_kind": Bound(MAX_PRINCIPAL_KINDS + 1, "how callers are authenticated; never who they are"),

@@ -75,6 +75,7 @@ class ToolRegistry:
         self._private: dict[str, dict[str, RegisteredTool]] = {}
         self._passed: dict[str, dict[str, RegisteredTool]] = {}
         self.generation = 0
+        self._told: dict[object, Callable[[], None]] = {}
 
     async def load(self) -> None:
         """Read the pins. Call once, before the first registration."""
@@ -168,7 +169,7 @@ class ToolRegistry:
         owner = self._owners.get(provider)
         if owner is not None and not owner.away:
             owner.away = True
-            self.generation += 1
+            self._changed()
 
     async def approve_change(self, provider: str, tool: str, sha256: str, by: str) -> RegisteredTool:
         """Accept a quarantined definition, the one with hash `sha256`, as the new pin (TOOL-5).
@@ -313,7 +314,18 @@ class ToolRegistry:
                 for name in (tool.name, *tool.definition.aliases):
                     names.setdefault(name, tool)
         self._by_name, self._private = table, private
+        self._changed()
+
+    def when_changed(self, tell: Callable[[], None]) -> Callable[[], object]:
+        """Have `tell` called whenever there are other tools than before; returns how to end that."""
+        key = object()
+        self._told[key] = tell
+        return lambda: self._told.pop(key, None)
+
+    def _changed(self) -> None:
         self.generation += 1
+        for tell in tuple(self._told.values()):
+            tell()
 
     def restore_consents(self, consents: Iterable[tuple[str, Mapping[str, str]]]) -> None:
         """Remember what an operator confirmed in an earlier run: provider, and hashes by tool (TOOL-3)."""

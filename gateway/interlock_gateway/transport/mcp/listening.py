@@ -71,12 +71,16 @@ class McpListener:
     async def stop(self, grace_s: float) -> None:
         """Take no new connections; give requests under way `grace_s` seconds, and then end every session."""
         self._close_doors()
+        if self._surface is not None:
+            (await self.surface()).say_goodbye()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await self._parts.open_rpcs.none()
         for task in self._streams:
             task.cancel()
         await asyncio.gather(*(door.stop() for door in self._doors), *self._streams, return_exceptions=True)
+        if self._surface is not None:
+            (await self.surface()).close()
 
     async def surface(self) -> "Surface":
         """The MCP server, loaded beside the loop when it is first asked for."""

@@ -13,15 +13,22 @@ from typing import Any, TypeVar
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp_types import CallToolRequestParams, PaginatedRequestParams
+from mcp.server.subscriptions import ListenHandler
+from mcp_types import (
+    CallToolRequestParams,
+    NotificationParams,
+    PaginatedRequestParams,
+    SubscriptionsListenRequestParams,
+)
 
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.providers.port import EventSink
 from interlock_gateway.transport.mcp.answers import answered, asked_of
+from interlock_gateway.transport.mcp.changes import ToolChanges
 from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client
-from interlock_gateway.transport.mcp.guard import Guard
+from interlock_gateway.transport.mcp.guard import LISTEN, Guard
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.requests import call_request
@@ -31,6 +38,7 @@ from interlock_gateway.transport.mcp.wires import Wire
 T = TypeVar("T")
 Context = ServerRequestContext[Wire, Any]
 NAME = "interlock"
+ACTIVATE = "activate_tools"
 FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 """What stands with every list: it is this caller's, and may be another one the next time. Older revisions drop it."""
 INSTRUCTIONS = (
@@ -52,6 +60,8 @@ class Surface:
         self.parts = parts
         self._calls = CheckpointCalls(parts)
         self._under_way = TaskKeeper()
+        self._changes = ToolChanges(parts.parts.registry)
+        self._listeners = ListenHandler(self._changes.bus, max_subscriptions=parts.config.max_connections)
         self.server: Server[Wire] = Server(
             NAME,
             version=parts.version,
@@ -61,6 +71,8 @@ class Surface:
         )
         self.server.add_request_handler("tools/list", PaginatedRequestParams, self._list_tools)
         self.server.add_request_handler("tools/call", CallToolRequestParams, self._call_tool)
+        self.server.add_request_handler(LISTEN, SubscriptionsListenRequestParams, self._listeners)
+        self.server.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
         # The SDK's own spans are left out: the pipeline's continue the client's trace.
         self.server.middleware[:] = [Guard(parts.open_rpcs)]
 
@@ -76,9 +88,20 @@ class Surface:
             task.cancel()
             raise
 
+    def say_goodbye(self) -> None:
+        """End the streams on which clients hear of changes: they have no end of their own."""
+        self._listeners.close()
+
+    def close(self) -> None:
+        """Follow nothing any more."""
+        self._changes.close()
+
     def options(self) -> InitializationOptions:
         """What a handshake says of the server."""
         return self.server.create_initialization_options(NotificationOptions(tools_changed=True))
+
+    async def _initialized(self, ctx: Context, _params: NotificationParams) -> None:
+        self._changes.attach(ctx.lifespan_context, ctx.session)
 
     async def _list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
         caller = ctx.lifespan_context.caller(ctx)
@@ -92,4 +115,6 @@ class Surface:
         client = Client(ctx, caller, state=params.request_state, answers=params.input_responses)
         run = partial(self._apart, partial(self._calls.handle, caller.principal, call, client))
         answer = await with_progress(caller, ctx.session, run)
+        if params.name == ACTIVATE:
+            self._changes.activated(ctx.lifespan_context)
         return answered(answer, asked) if isinstance(answer, CallResult) else answer.result()
