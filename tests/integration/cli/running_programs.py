@@ -97,15 +97,18 @@ class Place:
 
 
 @contextmanager
-def place() -> Iterator[Place]:
-    """What `interlock init` makes, with `interlock toolbox` and `interlock serve` running in it."""
+def place(**more: str) -> Iterator[Place]:
+    """What `interlock init` makes, with `interlock toolbox` and `interlock serve` running in it.
+
+    `more` is more of the gateway's environment.
+    """
     with tempfile.TemporaryDirectory(prefix="il-", dir="/tmp", ignore_cleanup_errors=True) as made:
         directory = Path(made)
         settings = {"INTERLOCK__STATE__DIR": str(directory / "state"), "INTERLOCK__METRICS__LISTEN": "127.0.0.1:0"}
         env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")} | settings
         env |= {"HOME": made, "XDG_STATE_HOME": str(directory / "xdg")}
         token = json.loads(output_of("init", made, "--output", "json", env=env))["token"]
-        serving = {**env, "INTERLOCK__SERVER__LISTEN": '["unix:{state}/agent.sock", "127.0.0.1:0"]'}
+        serving = {**env, "INTERLOCK__SERVER__LISTEN": '["unix:{state}/agent.sock", "127.0.0.1:0"]', **more}
         config = str(directory / "interlock.yaml")
         root = str(directory / "workspace")
         with (
