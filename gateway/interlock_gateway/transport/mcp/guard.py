@@ -37,7 +37,7 @@ class Guard:
             with OneRpc(self._open, method_of(ctx.method)):
                 return await self._answered(ctx, call_next)
         except RequestError as error:
-            raise _own(error) from None
+            raise _own(error, ctx.protocol_version) from None
 
     async def _answered(self, ctx: "ServerRequestContext[Wire, Any]", call_next: CallNext) -> HandlerResult:
         try:
@@ -56,8 +56,8 @@ class _ToldError(RequestError):
         self.told = told
 
 
-def _own(error: RequestError) -> MCPError | ValidationError:
-    return error.told if isinstance(error, _ToldError) else as_mcp_error(error)
+def _own(error: RequestError, version: str) -> MCPError | ValidationError:
+    return error.told if isinstance(error, _ToldError) else as_mcp_error(error, version)
 
 
 def method_of(method: str) -> str:

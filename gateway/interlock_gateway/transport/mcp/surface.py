@@ -28,10 +28,12 @@ from interlock_gateway.transport.mcp.answers import answered, asked_of
 from interlock_gateway.transport.mcp.changes import ToolChanges
 from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client
+from interlock_gateway.transport.mcp.freshness import FRESH
 from interlock_gateway.transport.mcp.guard import LISTEN, Guard
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.requests import call_request
+from interlock_gateway.transport.mcp.resource_handlers import ResourceHandlers
 from interlock_gateway.transport.mcp.tools import listed_tools
 from interlock_gateway.transport.mcp.wires import Wire
 
@@ -39,8 +41,6 @@ T = TypeVar("T")
 Context = ServerRequestContext[Wire, Any]
 NAME = "interlock"
 ACTIVATE = "activate_tools"
-FRESH = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-"""What stands with every list: it is this caller's, and may be another one the next time. Older revisions drop it."""
 INSTRUCTIONS = (
     "Calls go through Interlock. A previewed change has not happened until resolve is called with action=apply; "
     "a denied call is not to be repeated as it is. Results that were cut are read whole with read_artifact."
@@ -73,6 +73,7 @@ class Surface:
         self.server.add_request_handler("tools/call", CallToolRequestParams, self._call_tool)
         self.server.add_request_handler(LISTEN, SubscriptionsListenRequestParams, self._listeners)
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
+        ResourceHandlers(parts).serve_on(self.server)
         # The SDK's own spans are left out: the pipeline's continue the client's trace.
         self.server.middleware[:] = [Guard(parts.open_rpcs)]
 
