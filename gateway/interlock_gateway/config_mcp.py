@@ -16,6 +16,9 @@ class McpPersonConfig(Section):
     """As whom the answers count. Never the agent itself, nor another agent."""
     groups: tuple[Annotated[str, Field(min_length=1, max_length=256)], ...] = ()
     """The groups of this approver."""
+    confirms: bool = False
+    """The person may also consent to what providers declare (TOOL-3), and is asked for it at the client, once. For a
+    gateway of one person's own, as `interlock mcp wrap` runs."""
 
 
 class McpConfig(Section):

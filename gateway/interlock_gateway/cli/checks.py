@@ -14,7 +14,7 @@ from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import load_or_create
 from interlock_gateway.config import Config, ProviderConfig
 from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
-from interlock_gateway.config_loader.provider_rules import stays_here
+from interlock_gateway.config_loader.provider_rules import is_local_url, stays_here
 from interlock_gateway.errors import ConfigError, ProviderError
 from interlock_gateway.extensions.plugins import HOOKS, INTERCEPTORS, load
 from interlock_gateway.operate.policy_start import open_policies
@@ -28,11 +28,14 @@ from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.inspection import check as find_problems
 from interlock_gateway.policy.loader import read_bundle
 from interlock_gateway.policy.settings import PolicySourceError
-from interlock_gateway.providers.grpc_provider import GrpcProvider
+from interlock_gateway.providers.making import made_provider
+from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.state.migrate import look_at
 from interlock_gateway.transport.grpc.binding import refuse_taken
 
 DESCRIBE_S = 3.0
+START_S = 60.0
+"""How long an MCP server that is a command may take: `npx` may have to fetch it first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +173,26 @@ async def _describe_all(config: Config) -> list[Check]:
 
 
 async def _describe(config: Config, spec: ProviderConfig) -> Check:
-    what, address = f"provider {spec.name}", config.at_state(spec.address)
-    limit = config.limits.max_provider_bytes
-    provider = GrpcProvider(spec.name, address, max_message_bytes=limit, token=spec.token, tls=spec.tls)
+    what = f"provider {spec.name}"
+    provider = made_provider(spec, config.at_state, config.limits.max_provider_bytes, Clients())
+    address = provider.address
     try:
-        described = await provider.describe(DESCRIBE_S)
+        described = await provider.describe(DESCRIBE_S if spec.mcp is None or spec.mcp.url else START_S)
     except ProviderError as error:
         return Check(what, ok=False, detail=f"{address}: {error.message}")
     finally:
         await provider.close()
     version = f", version {described.version}" if described.version else ""
-    version += "" if spec.tls is not None or stays_here(address) else ", not encrypted"
+    version += "" if _is_safe(spec, address) else ", not encrypted"
     problems = "".join(f"; {problem}" for problem in described.problems)
     return Check(what, ok=not problems, detail=f"{address}: {len(described.tools)} tools{version}{problems}")
+
+
+def _is_safe(spec: ProviderConfig, address: str) -> bool:
+    """Whether nobody on the way can read what is sent to the provider."""
+    if spec.mcp is None:
+        return spec.tls is not None or stays_here(address)
+    return not spec.mcp.url.startswith("http:") or is_local_url(spec.mcp.url)
 
 
 def gateway_is_running(config: Config) -> bool:

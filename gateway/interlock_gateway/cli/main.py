@@ -17,6 +17,7 @@ COMMANDS = {
     "init": LazyCommand("init", "Write a configuration and policies to start from.", _RUN),
     "serve": LazyCommand("serve", "Run the gateway.", _RUN),
     "toolbox": LazyCommand("toolbox", "Serve the tools that ship with Interlock.", _RUN),
+    "mcp": LazyCommand("mcp", "Speak MCP over standard input and output; wrap one server.", _RUN),
     "webhook": LazyCommand("webhook", "Put the gateway into pods that ask for it, on Kubernetes.", _RUN),
     "check": LazyCommand("check", "Check configuration, policies and connections, without serving.", _RUN),
     "config": LazyCommand("config", "Show the configuration in force, or its schema.", _RUN),

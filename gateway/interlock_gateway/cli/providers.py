@@ -65,12 +65,19 @@ def tools(name: Name, *, address: OperatorAddress = "", output: Output = OutputF
 
 
 @app.command(
-    epilog=examples("interlock providers add docs docs.internal:50051 --credentials mesh --trust floor"),
+    epilog=examples(
+        "interlock providers add docs docs.internal:50051 --credentials mesh --trust floor",
+        "interlock providers add tickets --mcp-url https://tickets.internal/mcp --prefix tickets_",
+    ),
 )
 def add(
     name: Name,
-    target: Annotated[str, typer.Argument(help="Where it is reached: `unix:PATH` or `HOST:PORT`.")],
+    target: Annotated[str, typer.Argument(help="Where it speaks gRPC: `unix:PATH` or `HOST:PORT`.")] = "",
     *,
+    mcp_url: Annotated[
+        str, typer.Option(help="In place of TARGET: the streamable HTTP endpoint of an MCP server.")
+    ] = "",
+    prefix: Annotated[str, typer.Option(help="Put before the name of each tool of an MCP server.")] = "",
     trust: Annotated[Trust, typer.Option(help="How much what it declares is worth.")] = Trust.FLOOR,
     pins: Annotated[Pins, typer.Option(help="What happens when a definition changes.")] = Pins.ENFORCE,
     credentials: Annotated[
@@ -80,12 +87,13 @@ def add(
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Add a provider without a restart; at the next start it is gone unless the configuration has it."""
-    spec = registry_pb2.ProviderSpec(
-        name=name,
-        grpc=registry_pb2.GrpcConnection(target=target, credentials_name=credentials),
-        trust=_TRUST[trust],
-        pins=_PINS[pins],
-    )
+    if bool(target) == bool(mcp_url):
+        raise typer.BadParameter("give either TARGET or --mcp-url")
+    spec = registry_pb2.ProviderSpec(name=name, trust=_TRUST[trust], pins=_PINS[pins], prefix=prefix)
+    if mcp_url:
+        spec.mcp_http.url, spec.mcp_http.credentials_name = mcp_url, credentials
+    else:
+        spec.grpc.target, spec.grpc.credentials_name = target, credentials
     with operator(address) as admin:
         added = admin.register_provider(spec)
     screen = Screen(output)
