@@ -48,13 +48,13 @@ class McpBench:
         async with (
             self.http(token) as http,
             Client(streamable_http_client(self.url, http_client=http), mode=mode, **more) as client,
-        ):  # type: ignore[arg-type]  # modes are literals
+        ):
             yield client
 
     @asynccontextmanager
     async def over_socket(self, mode: str = "legacy", **more: Any) -> AsyncIterator[Client]:
         """A client of the SDK over the Unix socket."""
-        async with Client(socket_transport(self.socket), mode=mode, **more) as client:  # type: ignore[arg-type]  # as above
+        async with Client(socket_transport(self.socket), mode=mode, **more) as client:
             yield client
 
 
@@ -99,6 +99,13 @@ async def socket_transport(path: str) -> AsyncIterator[Any]:
             yield incoming, outgoing
         finally:
             tasks.cancel_scope.cancel()
+
+
+def meta_of(message: Any) -> dict[str, Any]:
+    """The `_meta` of a result or a part of one."""
+    found: dict[str, Any] | None = message.meta
+    assert found is not None
+    return found
 
 
 def text_of(result: Any) -> str:

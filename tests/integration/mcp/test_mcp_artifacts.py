@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from gateway_bench import Ledger, ledger_tools
 from interlock.provider import Tool, tool
-from mcp import MCPError
-from mcp_bench import McpBench, mcp_bench, text_of
+from mcp import Client, MCPError
+from mcp_bench import McpBench, mcp_bench, meta_of, text_of
+from mcp_types import TextResourceContents
 
 LINES = 5000
 
@@ -33,14 +34,20 @@ async def test_a_shortened_result_links_to_the_whole_which_is_read_by_lines_and_
     async with at.over_http(mode) as client:
         answer = await client.call_tool("many", {})
         (link,) = [part for part in answer.content if part.type == "resource_link"]
-        whole = (await client.read_resource(link.uri)).contents[0].text
-        some = (await client.read_resource(f"{link.uri}?first_line=4999&lines=5")).contents[0]
-        piece = (await client.read_resource(f"{link.uri}?offset=5&length=8")).contents[0]
-    assert whole.splitlines()[-1] == f"line {LINES}"
+        whole = await read(client, link.uri)
+        some = await read(client, f"{link.uri}?first_line=4999&lines=5")
+        piece = await read(client, f"{link.uri}?offset=5&length=8")
+    assert whole.text.splitlines()[-1] == f"line {LINES}"
     assert some.text.splitlines() == ["line 4999", "line 5000"]
-    assert some.meta["dev.interlock/range"]["end"] is True
+    assert meta_of(some)["dev.interlock/range"]["end"] is True
     assert piece.text == "1\nline 2"
-    assert answer.meta["dev.interlock/artifact"]["uri"] == link.uri
+    assert meta_of(answer)["dev.interlock/artifact"]["uri"] == link.uri
+
+
+async def read(client: Client, uri: str) -> TextResourceContents:
+    (content,) = (await client.read_resource(uri)).contents
+    assert isinstance(content, TextResourceContents)
+    return content
 
 
 @pytest.mark.req("MCP-1")
@@ -50,7 +57,7 @@ async def test_a_shortened_result_links_to_the_whole_which_is_read_by_lines_and_
 async def test_a_range_that_makes_no_sense_is_refused(at: McpBench, query: str) -> None:
     async with at.over_http() as client:
         answer = await client.call_tool("many", {})
-        uri = answer.meta["dev.interlock/artifact"]["uri"]
+        uri = meta_of(answer)["dev.interlock/artifact"]["uri"]
         with pytest.raises(MCPError) as refused:
             await client.read_resource(uri + query)
     assert refused.value.error.code == -32602
@@ -59,7 +66,7 @@ async def test_a_range_that_makes_no_sense_is_refused(at: McpBench, query: str) 
 @pytest.mark.req("MCP-1", "ART-1")
 async def test_an_artifact_is_read_by_nobody_but_its_sessions_owner(at: McpBench) -> None:
     async with at.over_http() as client, at.over_http(token=at.other) as stranger:
-        uri = (await client.call_tool("many", {})).meta["dev.interlock/artifact"]["uri"]
+        uri = meta_of(await client.call_tool("many", {}))["dev.interlock/artifact"]["uri"]
         with pytest.raises(MCPError) as refused:
             await stranger.read_resource(uri)
         denied = await stranger.call_tool("read_artifact", {"uri": uri})

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.authenticate import Authenticator
+from interlock_gateway.sessions.shares import Shares
 from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.mcp.errors import as_mcp_error
 from interlock_gateway.transport.mcp.http_door import PEER
@@ -47,6 +48,7 @@ class McpHttp:
         *,
         max_bytes: int,
         max_depth: int,
+        max_requests: int,
     ) -> None:
         self._door = door
         self._origins = origins
@@ -54,6 +56,7 @@ class McpHttp:
         self._modern = modern
         self._max_bytes = max_bytes
         self._max_depth = max_depth
+        self._shares = Shares(max_requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -82,7 +85,22 @@ class McpHttp:
         version = request.headers.get("mcp-protocol-version")
         is_modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
         serving = self._modern if is_modern else self._sessions.serving(request, message)
-        return _replaying(body, serving)
+        return self._sharing(request.scope[PRINCIPAL].id, _replaying(body, serving))
+
+    def _sharing(self, principal_id: str, app: ASGIApp) -> ASGIApp:
+        """`app`, in one of the places there are for requests: nobody has them all. Raises `RequestError`."""
+        if self._shares.refusal(principal_id) is not None:
+            words = "you have as many requests and streams open as you may; end some"
+            raise RequestError(RequestFault.LIMIT_REACHED, words, retry_s=1)
+
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            self._shares.take(principal_id)
+            try:
+                await app(scope, receive, send)
+            finally:
+                self._shares.give_back(principal_id)
+
+        return counted
 
     async def _principal(self, request: Request) -> Principal:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]

@@ -31,6 +31,7 @@ class HttpHost:
             self._modern.handle_request,
             max_bytes=parts.open_rpcs.max_bytes,
             max_depth=limits.max_depth,
+            max_requests=parts.config.max_connections,
         )
         self._running = asyncio.create_task(self._run())
 
