@@ -146,7 +146,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server := grpc.NewServer()
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20)) // an input has up to 4 MiB
 	pb.RegisterToolProviderServiceServer(server, &notes{kept: map[string]string{}})
 	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
