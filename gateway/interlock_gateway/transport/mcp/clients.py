@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from interlock_gateway.transport.mcp.wires import McpCaller, Wire
 
+Context = ServerRequestContext[Wire, Any]
 ELICITS_SINCE = "2025-06-18"
 
 
@@ -33,7 +34,7 @@ class Client:
 
     def __init__(
         self,
-        ctx: "ServerRequestContext[Wire, Any]",
+        ctx: Context,
         caller: McpCaller,
         *,
         state: str | None = None,

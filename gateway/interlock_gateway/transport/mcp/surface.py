@@ -31,9 +31,9 @@ from interlock_gateway.transport.mcp.clients import Client
 from interlock_gateway.transport.mcp.freshness import FRESH
 from interlock_gateway.transport.mcp.guard import LISTEN, Guard
 from interlock_gateway.transport.mcp.parts import SurfaceParts
+from interlock_gateway.transport.mcp.passage import passage_of
 from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.requests import call_request
-from interlock_gateway.transport.mcp.resource_handlers import ResourceHandlers
 from interlock_gateway.transport.mcp.tools import listed_tools
 from interlock_gateway.transport.mcp.wires import Wire
 
@@ -73,7 +73,7 @@ class Surface:
         self.server.add_request_handler("tools/call", CallToolRequestParams, self._call_tool)
         self.server.add_request_handler(LISTEN, SubscriptionsListenRequestParams, self._listeners)
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
-        ResourceHandlers(parts).serve_on(self.server)
+        passage_of(parts, self._calls).serve_on(self.server)
         # The SDK's own spans are left out: the pipeline's continue the client's trace.
         self.server.middleware[:] = [Guard(parts.open_rpcs)]
 
