@@ -1,0 +1,7 @@
+"""What these tests import beside themselves."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "gateway"))

@@ -1,0 +1,98 @@
+"""MCP servers that misbehave, each in its own way; plain Python, so that they start fast."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+TOOL = {"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+
+
+def say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def tools_of(kind: str) -> list[dict[str, Any]]:
+    if kind == "many":
+        return [{**TOOL, "name": f"tool_{number}"} for number in range(10_000)]
+    if kind == "twice":
+        return [TOOL, {**TOOL, "description": "another one"}, {"inputSchema": {}}, {**TOOL, "name": "bad name"}]
+    return [TOOL]
+
+
+def call(kind: str, request: dict[str, Any]) -> None:
+    text = {"content": [{"type": "text", "text": "hello"}]}
+    match kind:
+        case "silent":
+            return
+        case "dies":
+            os._exit(4)
+        case "garbage":
+            sys.stdout.write("this is no JSON\n{\n[1]\n\x00\xff\n")
+            say({"id": request["id"] + 1000, "result": text})
+            say({"id": request["id"], "result": text})
+        case "huge":
+            sys.stdout.write('{"jsonrpc":"2.0","id":1,"result":{"x":"' + "y" * (4 * 1024 * 1024))
+            sys.stdout.flush()
+            time.sleep(60)
+        case "floods":
+            flood()
+        case "malformed":
+            say({"id": request["id"], "result": {"content": [{"type": "text"}]}})
+        case "neither":
+            say({"id": request["id"], "result": 7})
+        case "nan":
+            sys.stdout.write('{"jsonrpc":"2.0","id":%d,"result":{"content":[],"x":NaN}}\n' % request["id"])
+            say({"id": request["id"], "result": text})
+        case _:
+            say({"id": request["id"], "result": text})
+
+
+def flood() -> None:
+    line = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x"}}) + "\n"
+    while True:
+        sys.stdout.write(line * 100)
+        sys.stderr.write("noise\n" * 100)
+
+
+def main() -> None:
+    kind = sys.argv[1]
+    if kind == "fails":
+        sys.stderr.write("no such database\n")
+        sys.exit(5)
+    if kind == "parent":
+        # What it starts ignores everything but being killed.
+        child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+        started = subprocess.Popen([sys.executable, "-I", "-S", "-c", child], stdout=subprocess.PIPE)
+        assert started.stdout is not None
+        started.stdout.readline()
+    pages = 0
+    for line in sys.stdin:
+        request = json.loads(line)
+        match request.get("method"):
+            case "server/discover":
+                if kind == "old":
+                    sys.exit(1)
+                if kind != "mute":
+                    say({"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})
+            case "initialize":
+                result = {
+                    "protocolVersion": "2024-11-05" if kind == "old" else request["params"]["protocolVersion"],
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": kind, "version": "1"},
+                }
+                say({"id": request["id"], "result": result})
+            case "tools/list" if kind == "endless":
+                pages += 1
+                cursor = "same" if "again" in sys.argv else str(pages)
+                say({"id": request["id"], "result": {"tools": [], "nextCursor": cursor}})
+            case "tools/list":
+                say({"id": request["id"], "result": {"tools": tools_of(kind)}})
+            case "tools/call":
+                call(kind, request)
+
+
+main()
