@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from interlock_gateway.config_artifacts import ArtifactsConfig
+from interlock_gateway.config_attached import AttachedConfig
 from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
 from interlock_gateway.config_identity import IdentityConfig, TokenConfig
 from interlock_gateway.config_mcp import McpConfig
@@ -281,6 +282,7 @@ class Config(Section):
     logs: LogsConfig = LogsConfig()
     providers: tuple[ProviderConfig, ...] = ()
     """The processes that host tools."""
+    attached: AttachedConfig = AttachedConfig()
     provider_credentials: dict[str, ProviderCredentialsConfig] = Field(default_factory=dict)
     """Credentials for providers that are registered at run time, by the name that the registration gives."""
     tools: dict[str, ToolOverride] = Field(default_factory=dict)

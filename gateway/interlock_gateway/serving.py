@@ -22,6 +22,7 @@ from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.policy.engine import PolicyEngine
+from interlock_gateway.providers.attached.hub import Hub
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.references.resolver import ReferenceResolver
 from interlock_gateway.registry.registered import RegisteredTool
@@ -33,11 +34,13 @@ from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
 from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs, served
 from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
+from interlock_gateway.transport.grpc.hub_service import HubRpcs
 from interlock_gateway.transport.grpc.reference_rpcs import ReferenceRpcs
 from interlock_gateway.transport.grpc.server import (
     ADMIN_SERVICE,
     APPROVAL_SERVICE,
     GATEWAY_SERVICE,
+    HUB_SERVICE,
     GrpcioListener,
     Listener,
     stop_all,
@@ -113,6 +116,7 @@ class Gateway:
         self._listeners: list[Listener] = []
         self._health_listener: Http2Listener | None = None
         self._leaving = False
+        self._hub = Hub(config.attached, rooms.directory, rooms.parts.registry, clock)
         self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES, rooms.pipeline.gate)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
 
@@ -176,12 +180,18 @@ class Gateway:
         self.leave()
         self.rooms.pipeline.draining = True
         self.rooms.approvals.watches.close()
-        await stop_all(self._listeners, self._open_rpcs, self.config.server.drain_s)
+        await stop_all(self._listeners, self._calls_over(), self.config.server.drain_s)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.server.drain_s):
                 await self.rooms.parts.tasks.drain()
         if self._health_listener is not None:
             await self._health_listener.stop(0)
+
+    async def _calls_over(self) -> None:
+        """Return when no call needs its caller or an attached provider any more, and those have been told."""
+        await self._open_rpcs.none()
+        await self.rooms.parts.tasks.drain()
+        await self._hub.drain(self.config.server.drain_s)
 
     async def listen(self, metrics: str) -> None:
         """Bind every address and serve; `metrics` is where metrics are. Raises `ConfigError` for an address in use."""
@@ -295,8 +305,10 @@ class Gateway:
         agent_rpcs |= ToolRpcs(rooms.parts, rooms.discovery).rpcs()
         agent_rpcs |= ArtifactRpcs(rooms.artifacts, rooms.parts.sessions).rpcs()
         agent_rpcs |= ReferenceRpcs(rooms.references, rooms.parts.sessions).rpcs()
-        services = [GATEWAY_SERVICE, HEALTH_SERVICE]
+        services = [GATEWAY_SERVICE, HUB_SERVICE, HEALTH_SERVICE]
         rpcs = dict(served(GATEWAY_SERVICE, agent_rpcs, authenticator, self._open_rpcs))
+        attaching = HubRpcs(self._hub, self.config.limits.max_provider_bytes).rpcs()
+        rpcs |= served(HUB_SERVICE, attaching, authenticator, self._open_rpcs)
         if admin:
             services += [ADMIN_SERVICE, APPROVAL_SERVICE]
             rpcs |= served(ADMIN_SERVICE, AdminRpcs(self._admin_parts()).rpcs(), authenticator, self._open_rpcs)

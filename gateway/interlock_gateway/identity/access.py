@@ -31,6 +31,8 @@ ACCESS: dict[str, frozenset[Role]] = {
             "ResolveReferences",
         )
     },
+    # Tools that an agent brings along are there for its own sessions; see `providers.attached.hub`.
+    "/interlock.v1.ProviderHubService/Attach": _AGENT | frozenset({Role.PROVIDER}),
     # Artifacts belong to the session that made them, and operators may read them (ART-1).
     **{
         f"/interlock.v1.GatewayService/{rpc}": _AGENT | _OPERATOR

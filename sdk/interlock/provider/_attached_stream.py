@@ -3,17 +3,22 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import grpc
 import grpc.aio
 
 from interlock.errors import RequestError
-from interlock.provider._context import Event
+from interlock.provider._context import Event, discard
 from interlock.provider._provider import Caller, RequestFailed, ToolProvider
+from interlock.tracing import read_metadata
 from interlock.v1 import provider_hub_service_pb2 as hub
 
 MAX_WAITING_EVENTS = 256
+FIRST_WORDS_S = 1.0
+LAST_WORDS_S = 0.01
+"""How long a gateway may take to say that we are in, and to say all of it when we are not."""
 
 _NUMBERS: Mapping[grpc.StatusCode, int] = {code: code.value[0] for code in grpc.StatusCode}
 
@@ -39,12 +44,32 @@ class AttachedStream:
 
     async def attach(self) -> hub.AttachWelcome:
         """Describe the tools, and read the welcome."""
+        await self._let_in()
         await self._call.write(hub.AttachRequest(description=self._provider.describe(), window=self._window))
         frame = await self._call.read()
         if frame is grpc.aio.EOF or frame.WhichOneof("frame") != "welcome":
             raise RequestError("the gateway did not welcome the provider", code=grpc.StatusCode.INTERNAL)
         welcome: hub.AttachWelcome = frame.welcome
         return welcome
+
+    async def _let_in(self) -> None:
+        """Return when the gateway has let us in, or says nothing yet; raises what it refuses us with.
+
+        grpcio loses that when it is written to a stream that was refused.
+        """
+        head = asyncio.ensure_future(self._call.initial_metadata())
+        try:
+            if not (await asyncio.wait((head,), timeout=FIRST_WORDS_S))[0]:
+                return
+        finally:
+            head.cancel()
+        ended = asyncio.ensure_future(self._call.code())
+        try:
+            await asyncio.wait((ended,), timeout=LAST_WORDS_S)
+        finally:
+            ended.cancel()
+        if self._call.done():
+            await self._call.read()  # raises what it ended with
 
     async def serve(self) -> None:
         """Answer requests until the gateway drains or the stream ends; the requests under way then still finish."""
@@ -80,10 +105,12 @@ class AttachedStream:
 
     async def _answer(self, frame: hub.AttachResponse, kind: str) -> None:
         timeout = frame.timeout.ToNanoseconds() / 1e9 if frame.HasField("timeout") else None
+        trace = read_metadata(frame.metadata.items())
         answer = hub.AttachRequest(request_id=frame.request_id)
         try:
             async with asyncio.timeout(timeout):
-                await self._fill(answer, frame, kind, None if timeout is None else time.monotonic() + timeout)
+                until = None if timeout is None else time.monotonic() + timeout
+                await self._fill(answer, frame, kind, Caller(self._sender(frame.request_id), until, trace))
         except RequestFailed as error:
             answer.error.code, answer.error.message = _NUMBERS[error.code], error.message
             answer.error.reason = error.reason
@@ -92,17 +119,14 @@ class AttachedStream:
             answer.error.message = "the tool did not answer in time"
         self._send(answer)
 
-    async def _fill(
-        self, answer: hub.AttachRequest, frame: hub.AttachResponse, kind: str, deadline: float | None
-    ) -> None:
+    async def _fill(self, answer: hub.AttachRequest, frame: hub.AttachResponse, kind: str, caller: Caller) -> None:
         if kind == "execute":
-            caller = Caller(self._sender(frame.request_id), deadline)
             answer.execute.CopyFrom(await self._provider.execute(frame.execute, caller))
             return
         method = self._methods.get(kind)
         if method is None:
             raise RequestFailed(grpc.StatusCode.UNIMPLEMENTED, f"{kind} is not offered")
-        getattr(answer, kind).CopyFrom(await method(getattr(frame, kind), Caller(deadline=deadline)))
+        getattr(answer, kind).CopyFrom(await method(getattr(frame, kind), replace(caller, send=discard)))
 
     def _sender(self, request_id: int) -> Callable[[Event], None]:
         def send(event: Event) -> None:

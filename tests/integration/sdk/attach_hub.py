@@ -62,6 +62,7 @@ class Hub:
         metadata = dict(context.invocation_metadata())
         if self._token and metadata.get("authorization") != f"Bearer {self._token}":
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
+        await context.send_initial_metadata(())
         reader = asyncio.create_task(self._read(frames, lambda: self.requests.put_nowait(None)))
         try:
             description = await asyncio.wait_for(self.descriptions.get(), WAIT)

@@ -34,16 +34,22 @@ class Caller:
 
 UnaryHandler = Callable[[Caller, Any], Awaitable[Message]]
 StreamHandler = Callable[[Caller, Any], AsyncIterator[Message]]
+TalkHandler = Callable[[Caller, AsyncIterator[Any]], AsyncIterator[Message]]
 
 
 @dataclass(frozen=True, slots=True)
 class Rpc:
-    """One served RPC: its message types and its handler, unary or server-streaming."""
+    """One served RPC: its message types and its handler, unary, server-streaming, or streaming both ways.
+
+    A message of a talk may have `most_bytes`.
+    """
 
     request: type[Message]
     response: type[Message]
     unary: UnaryHandler | None = None
     stream: StreamHandler | None = None
+    talk: TalkHandler | None = None
+    most_bytes: int = 0
 
 
 NEW_WORK = frozenset(
@@ -112,23 +118,29 @@ Admission = Callable[[Metadata, Peer], Found]
 UnaryBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], Awaitable[bytes]]
 StreamBytes = Callable[[bytes, Principal | None, float | None, TraceContext | None], AsyncGenerator[bytes, None]]
 DialogueBytes = Callable[[AsyncIterator[bytes]], AsyncGenerator[bytes, None]]
+TalkBytes = Callable[
+    [AsyncIterator[bytes], Principal | None, float | None, TraceContext | None], AsyncGenerator[bytes, None]
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """One RPC as a transport serves it: exactly one of the first three.
+    """One RPC as a transport serves it: exactly one of the first four.
 
     Given are the request's bytes, who `admit` says is calling, in how many seconds the caller stops waiting, and the
-    trace that the request is a part of; a dialogue gets its requests one after another. `admit` looks at the metadata
-    and the other end as soon as a transport has them; without it anybody may call. They all raise `RequestError` or
-    `StatusError`, nothing else. `gate` is set when `admit` asks it.
+    trace that the request is a part of; a dialogue gets its requests one after another. A talk does, too; it is
+    somebody's, each of its requests may have `most_bytes`, and who sends them faster than they are read has to wait.
+    `admit` looks at the metadata and the other end as soon as a transport has them; without it anybody may call. They
+    all raise `RequestError` or `StatusError`, nothing else. `gate` is set when `admit` asks it.
     """
 
     unary: UnaryBytes | None = None
     stream: StreamBytes | None = None
     dialogue: DialogueBytes | None = None
+    talk: TalkBytes | None = None
     admit: Admission | None = None
     gate: Gate | None = None
+    most_bytes: int = 0
 
 
 def served(
@@ -140,6 +152,9 @@ def served(
         guard = _Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs)
         if rpc.unary is not None:
             made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary), admit=guard.admit, gate=guard.gate)
+        elif rpc.talk is not None:
+            talk = guard.talk(rpc.talk, rpc.most_bytes)
+            made[f"/{service}/{name}"] = Served(talk=talk, admit=guard.admit, most_bytes=rpc.most_bytes)
         else:
             assert rpc.stream is not None
             made[f"/{service}/{name}"] = Served(stream=guard.stream(rpc.stream), admit=guard.admit, gate=guard.gate)
@@ -225,9 +240,43 @@ class _Guard:
 
         return guarded
 
-    def _decoded(self, raw: bytes) -> Message:
-        if len(raw) > self._open.max_bytes:
-            raise too_large(len(raw), self._open.max_bytes)
+    def talk(self, handler: TalkHandler, most_bytes: int) -> TalkBytes:
+        """Stand around a handler of a talk. It is not counted as open: whoever leads it ends it before the gateway."""
+
+        async def guarded(
+            raws: AsyncIterator[bytes],
+            principal: Principal | None,
+            deadline_s: float | None,
+            trace: TraceContext | None,
+        ) -> AsyncGenerator[bytes, None]:
+            ended: BaseException | None = None
+            try:
+                answers = handler(_caller(principal, deadline_s, trace), self._each_decoded(raws, most_bytes))
+                async with aclosing(cast("AsyncGenerator[Message, None]", answers)):
+                    async for message in answers:
+                        yield message.SerializeToString()
+            except RequestError as error:
+                ended = error
+                raise
+            except Exception as error:  # noqa: BLE001 - as above
+                ended = as_request_error(error)
+                raise ended from None
+            except BaseException as error:
+                ended = error
+                raise
+            finally:
+                self._open.note(self._method, ended)
+
+        return guarded
+
+    async def _each_decoded(self, raws: AsyncIterator[bytes], most_bytes: int) -> AsyncIterator[Message]:
+        async for raw in raws:
+            yield self._decoded(raw, most_bytes)
+
+    def _decoded(self, raw: bytes, most_bytes: int = 0) -> Message:
+        most = most_bytes or self._open.max_bytes
+        if len(raw) > most:
+            raise too_large(len(raw), most)
         try:
             return self._request.FromString(raw)
         except DecodeError:

@@ -4,7 +4,8 @@
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
@@ -21,9 +22,9 @@ from interlock_gateway.transport.grpc.credentials import changing_credentials
 from interlock_gateway.transport.grpc.endpoint import (
     Admission,
     DialogueBytes,
-    OpenRpcs,
     Served,
     StreamBytes,
+    TalkBytes,
     UnaryBytes,
 )
 from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
@@ -33,6 +34,7 @@ from interlock_gateway.transport.tls.server_tls import ServerTls
 GATEWAY_SERVICE = "interlock.v1.GatewayService"
 ADMIN_SERVICE = "interlock.v1.AdminService"
 APPROVAL_SERVICE = "interlock.v1.ApprovalService"
+HUB_SERVICE = "interlock.v1.ProviderHubService"
 CONNECTIONS = 1024
 """Connections that an address has at once; more are closed as they come."""
 HANDSHAKE_MS = 10_000
@@ -70,7 +72,7 @@ class GrpcioListener:
         self._server = grpc.aio.server(
             options=(
                 # What is a little too large is refused in our own words, and what is far too large by gRPC itself.
-                ("grpc.max_receive_message_length", 2 * max_bytes),
+                ("grpc.max_receive_message_length", max(2 * max_bytes, *(one.most_bytes for one in served.values()))),
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),
                 ("grpc.keepalive_time_ms", 60_000),
@@ -121,13 +123,13 @@ class GrpcioListener:
         await self._server.stop(grace_s)
 
 
-async def stop_all(listeners: Sequence[Listener], open_rpcs: OpenRpcs, grace_s: float) -> None:
-    """Stop `listeners`: at once for new RPCs, and for those under way when they have ended, in `grace_s` at most.
+async def stop_all(listeners: Sequence[Listener], over: Coroutine[Any, Any, None], grace_s: float) -> None:
+    """Stop `listeners`: at once for new RPCs, and for those under way when all is `over`, in `grace_s` at most.
 
     Watches of health and reflection have no end of their own, and are not waited for.
     """
     stopping = asyncio.gather(*(listener.stop(grace_s) for listener in listeners))
-    ended = asyncio.create_task(open_rpcs.none())
+    ended = asyncio.create_task(over)
     try:
         await asyncio.wait((stopping, ended), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -151,6 +153,8 @@ def _handler(rpc: Served) -> "grpc.RpcMethodHandler[Any, Any]":
         return grpc.unary_unary_rpc_method_handler(_unary(rpc.unary, rpc.admit))
     if rpc.stream is not None:
         return grpc.unary_stream_rpc_method_handler(_stream(rpc.stream, rpc.admit))
+    if rpc.talk is not None:
+        return grpc.stream_stream_rpc_method_handler(_talk(rpc.talk, rpc.admit))
     assert rpc.dialogue is not None
     return grpc.stream_stream_rpc_method_handler(_dialogue(rpc.dialogue))
 
@@ -183,6 +187,21 @@ def _dialogue(rpc: DialogueBytes) -> Any:
         try:
             async for answer in rpc(requests):
                 yield answer
+        except (RequestError, StatusError) as error:
+            await _abort(context, error)
+
+    return answered
+
+
+def _talk(rpc: TalkBytes, admit: Admission | None) -> Any:
+    async def answered(requests: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+        try:
+            principal = await _admitted(admit, context)
+            # It says that the caller is in: clients of grpcio that write to a stream lose what it was refused with.
+            await context.send_initial_metadata(())
+            async with aclosing(rpc(requests, principal, context.time_remaining(), _trace(context))) as answers:
+                async for answer in answers:
+                    yield answer
         except (RequestError, StatusError) as error:
             await _abort(context, error)
 

@@ -23,6 +23,8 @@ REQUEST_S = 60.0
 INBOX = 64
 LINE_BYTES = 16 * 1024
 """How many requests of one dialogue may wait for their answers, and how large each may be."""
+INBOX_BYTES = 1024 * 1024
+"""How much of one talk may wait to be read, besides `INBOX` requests, before the connection is not read any more."""
 UNKNOWN_BYTES = 64 * 1024
 """How much of a request is held until it is known whose it is, when keys have to be fetched for that."""
 ANYBODYS_BYTES = 1024
@@ -55,13 +57,17 @@ class Wire(Protocol):
     def hold(self, count: int) -> bool:
         """Count bytes of unfinished requests, `count` more or fewer; false when that are too many."""
 
+    def choke(self, stream_id: int, *, choked: bool) -> None:
+        """Read nothing more of the connection while what came on this stream waits to be read."""
+
 
 class Call:
     """One RPC, from its head to its status. Every way out goes through `_end`."""
 
     __slots__ = (
         "_admission", "_arriving", "_assembler", "_deadline_s", "_ended", "_held", "_inbox", "_loop",
-        "_message", "_most", "_principal", "_served", "_started", "_stream_id", "_task", "_trace", "_whole", "_wire",
+        "_message", "_most", "_principal", "_served", "_started", "_stream_id", "_task", "_trace", "_unread", "_whole",
+        "_wire",
     )  # fmt: skip
 
     def __init__(
@@ -85,13 +91,15 @@ class Call:
         if served.dialogue is not None:
             self._most = LINE_BYTES
         else:
-            self._most = max_bytes if served.admit is not None else min(max_bytes, ANYBODYS_BYTES)
+            most = served.most_bytes or max_bytes
+            self._most = most if served.admit is not None else min(max_bytes, ANYBODYS_BYTES)
         self._assembler = Assembler(self._most)
         self._loop = asyncio.get_running_loop()
         self._message: bytes | None = None
         self._inbox: asyncio.Queue[bytes | None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._held = 0
+        self._unread = 0
         self._started = False
         self._ended = False
         self._whole = False
@@ -103,6 +111,10 @@ class Call:
         if served.dialogue is not None:
             self._inbox = asyncio.Queue()
             self._task = self._loop.create_task(self._answer_many(served.dialogue(_until_none(self._inbox))))
+        elif served.talk is not None:
+            self._inbox = asyncio.Queue()
+            if self._admission is None:
+                self._begin_talk()
 
     @property
     def task(self) -> "asyncio.Task[None] | None":
@@ -111,8 +123,8 @@ class Call:
 
     @property
     def is_dialogue(self) -> bool:
-        """Whether requests and answers go on side by side."""
-        return self._inbox is not None
+        """Whether it is a dialogue, which anybody may begin."""
+        return self._served.dialogue is not None
 
     @property
     def is_anybodys(self) -> bool:
@@ -170,6 +182,8 @@ class Call:
         if self._ended:
             return
         self._ended = True
+        if self._served.talk is not None:
+            self._wire.choke(self._stream_id, choked=False)
         if self._deadline_s is not None:
             self._wire.deadlines.forget(self)
         if self._arriving is not None:
@@ -197,7 +211,12 @@ class Call:
                 raise RequestError(RequestFault.OVERLOADED, "too many large requests are arriving at once")
 
     def _take(self, message: bytes) -> None:
-        if self._inbox is not None:
+        if self._inbox is not None and self._served.talk is not None:
+            self._unread += len(message)
+            self._inbox.put_nowait(message)
+            if self._inbox.qsize() >= INBOX or self._unread >= INBOX_BYTES:
+                self._wire.choke(self._stream_id, choked=True)
+        elif self._inbox is not None:
             if self._inbox.qsize() >= INBOX:
                 raise StatusError(Status.RESOURCE_EXHAUSTED, f"more than {INBOX} requests wait for their answers")
             self._inbox.put_nowait(message)
@@ -235,8 +254,30 @@ class Call:
             return
         self._admission = None
         self._principal = admission.result()
-        if self._whole and not self._ended and self._message is not None:
+        if self._served.talk is not None and not self._ended:
+            self._begin_talk()
+        elif self._whole and not self._ended and self._message is not None:
             self._begin(self._message)
+
+    def _begin_talk(self) -> None:
+        assert self._served.talk is not None
+        talk = self._served.talk(self._each_read(), self._principal, self._deadline_s, self._trace)
+        self._task = self._loop.create_task(self._talk(talk))
+
+    async def _talk(self, answers: AsyncGenerator[bytes, None]) -> None:
+        # The head says that the caller is in: clients of grpcio that write to a stream lose what it was refused with.
+        self._started = True
+        self._wire.head(self._stream_id, _START, last=False)
+        await self._answer_many(answers)
+
+    async def _each_read(self) -> AsyncGenerator[bytes, None]:
+        """What came, one after another; what waits to be read holds up whoever sends it."""
+        assert self._inbox is not None
+        while (message := await self._inbox.get()) is not None:
+            self._unread -= len(message)
+            if self._inbox.empty():
+                self._wire.choke(self._stream_id, choked=False)
+            yield message
 
     async def _run(self, raw: bytes) -> None:
         served, principal = self._served, self._principal

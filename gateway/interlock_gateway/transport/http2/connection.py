@@ -132,6 +132,7 @@ class ServerConnection(Link):
         self._going = False
         self._refused: set[int] = set()
         self._slowed = False
+        self._choked: set[int] = set()
         self._parted = False
         self._holder = ""
         self.peer = Peer(local=False)
@@ -187,7 +188,7 @@ class ServerConnection(Link):
     def _listen_or_not(self) -> None:
         if self._transport is None or not self.open:
             return
-        if self._slowed or self._full:
+        if self._slowed or self._full or self._choked:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
@@ -283,6 +284,12 @@ class ServerConnection(Link):
         self._held += count
         intake.held += count
         return intake.held <= intake.most_held and self._held * SHARES <= intake.most_held
+
+    def choke(self, stream_id: int, *, choked: bool) -> None:
+        """Read nothing more while what came on this stream waits to be read."""
+        if choked != (stream_id in self._choked):
+            (self._choked.add if choked else self._choked.discard)(stream_id)
+            self._listen_or_not()
 
     def _forget(self, call: Call) -> None:
         self._intake.dialogues -= call.is_dialogue
