@@ -45,7 +45,7 @@ def call(kind: str, request: dict[str, Any]) -> None:
         case "neither":
             say({"id": request["id"], "result": 7})
         case "nan":
-            sys.stdout.write('{"jsonrpc":"2.0","id":%d,"result":{"content":[],"x":NaN}}\n' % request["id"])
+            sys.stdout.write(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{{"content":[],"x":NaN}}}}\n')
             say({"id": request["id"], "result": text})
         case _:
             say({"id": request["id"], "result": text})
@@ -58,41 +58,54 @@ def flood() -> None:
         sys.stderr.write("noise\n" * 100)
 
 
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+time.sleep(600)
+"""
+
+
+def start_stubborn() -> None:
+    """Start what ignores everything but being killed."""
+    started = subprocess.Popen([sys.executable, "-I", "-S", "-c", STUBBORN], stdout=subprocess.PIPE)
+    assert started.stdout is not None
+    started.stdout.readline()
+
+
+def answer(kind: str, request: dict[str, Any], page: int) -> None:
+    match request.get("method"):
+        case "server/discover":
+            if kind == "old":
+                sys.exit(1)
+            say({"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})
+        case "initialize":
+            result = {
+                "protocolVersion": "2024-11-05" if kind == "old" else request["params"]["protocolVersion"],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": kind, "version": "1"},
+            }
+            say({"id": request["id"], "result": result})
+        case "tools/list" if kind == "endless":
+            cursor = "same" if "again" in sys.argv else str(page)
+            say({"id": request["id"], "result": {"tools": [], "nextCursor": cursor}})
+        case "tools/list":
+            say({"id": request["id"], "result": {"tools": tools_of(kind)}})
+        case "tools/call":
+            call(kind, request)
+
+
 def main() -> None:
     kind = sys.argv[1]
     if kind == "fails":
         sys.stderr.write("no such database\n")
         sys.exit(5)
+    if kind == "mute":
+        time.sleep(600)
     if kind == "parent":
-        # What it starts ignores everything but being killed.
-        child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
-        started = subprocess.Popen([sys.executable, "-I", "-S", "-c", child], stdout=subprocess.PIPE)
-        assert started.stdout is not None
-        started.stdout.readline()
-    pages = 0
-    for line in sys.stdin:
-        request = json.loads(line)
-        match request.get("method"):
-            case "server/discover":
-                if kind == "old":
-                    sys.exit(1)
-                if kind != "mute":
-                    say({"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})
-            case "initialize":
-                result = {
-                    "protocolVersion": "2024-11-05" if kind == "old" else request["params"]["protocolVersion"],
-                    "capabilities": {"tools": {}},
-                    "serverInfo": {"name": kind, "version": "1"},
-                }
-                say({"id": request["id"], "result": result})
-            case "tools/list" if kind == "endless":
-                pages += 1
-                cursor = "same" if "again" in sys.argv else str(pages)
-                say({"id": request["id"], "result": {"tools": [], "nextCursor": cursor}})
-            case "tools/list":
-                say({"id": request["id"], "result": {"tools": tools_of(kind)}})
-            case "tools/call":
-                call(kind, request)
+        start_stubborn()
+    for page, line in enumerate(sys.stdin):
+        answer(kind, json.loads(line), page)
 
 
 main()

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.providers.mcp.provider import McpProvider
 from interlock_gateway.providers.mcp.target import target_of
 from upstream_server import Upstream
+from waiting import eventually
 
 HERE = Path(__file__).parent
 MOST = 1024 * 1024
@@ -95,10 +96,9 @@ async def served(app: Any, port: int = 0) -> AsyncIterator[int]:
     server = uvicorn.Server(
         uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1, lifespan="auto", ws="none")
     )
-    server.capture_signals = _no_signals  # type: ignore[method-assign]  # they are pytest's
+    server.capture_signals = nullcontext  # type: ignore[assignment]  # signals are pytest's
     serving = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.001)
+    await eventually(lambda: server.started or serving.done())
     try:
         yield listening.getsockname()[1]
     finally:
@@ -107,10 +107,6 @@ async def served(app: Any, port: int = 0) -> AsyncIterator[int]:
         with suppress(asyncio.CancelledError):
             await serving
         listening.close()
-
-
-def _no_signals() -> Any:
-    return suppress()
 
 
 def pids_of_group(leader: int) -> Sequence[int]:

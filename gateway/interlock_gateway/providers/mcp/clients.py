@@ -7,8 +7,8 @@ from typing import Any, Protocol
 class Client(Protocol):
     """An MCP client that calls through the gateway."""
 
-    async def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask it, and give its answer as it sent it.
+    async def request(self, method: str, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
+        """Ask it, and give its answer as it sent it. `key` is the server's own name for its question, if it has one.
 
         Raises `RpcError`: the client's own, or in its place, when it cannot be asked, or does not answer in time.
         """

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
+from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 from pydantic import ValidationError
@@ -37,7 +38,6 @@ class Connection:
         self._handshake_only = handshake_only
         self._peer = Peer(link, asked, notice, lost)
         self._task: asyncio.Task[None] | None = None
-        self.agreed = False
 
     async def open(self, timeout_s: float) -> Upstream:
         """What was agreed on, within `timeout_s` seconds. Raises `ProviderDownError`."""
@@ -60,23 +60,31 @@ class Connection:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self, opened: "asyncio.Future[Upstream]") -> None:
+        opened.add_done_callback(_looked_at)
         try:
             await self._peer.open()
             async with session_on(self._peer, self._allowed) as session:
-                await agree(session, handshake_only=self._handshake_only)
-                upstream = upstream_of(session, self._peer, self._allowed)
-                self._link.adopt(upstream.version, modern=upstream.modern)
-                self.agreed = True
-                if not opened.done():
-                    opened.set_result(upstream)
-                await self._hear(upstream)
-        except (LinkError, MCPError, RuntimeError, ValidationError) as error:
-            if not opened.done():
-                opened.set_exception(ProviderDownError(_words(error)))
+                # What is raised in here would leave as a group of errors.
+                upstream = await self._agreed(session, opened)
+                if upstream is not None:
+                    await self._hear(upstream)
+        except LinkError as error:
+            _refuse(opened, error.message)
         finally:
-            if not opened.done():
-                opened.set_exception(ProviderDownError("the connection was closed"))
+            _refuse(opened, "the connection was closed")
             await self._peer.close()
+
+    async def _agreed(self, session: ClientSession, opened: "asyncio.Future[Upstream]") -> Upstream | None:
+        try:
+            await agree(session, handshake_only=self._handshake_only)
+        except (LinkError, MCPError, RuntimeError, ValidationError) as error:
+            _refuse(opened, _words(error))
+            return None
+        upstream = upstream_of(session, self._peer, self._allowed)
+        self._link.adopt(upstream.version, modern=upstream.modern)
+        if not opened.done():
+            opened.set_result(upstream)
+        return upstream
 
     async def _hear(self, upstream: Upstream) -> None:
         """Stay until the connection ends; on the newest revision, ask to be told when lists change."""
@@ -93,6 +101,17 @@ class Connection:
                 retry_s = FIRST_RETRY_S
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, LAST_RETRY_S)
+
+
+def _refuse(opened: "asyncio.Future[Upstream]", why: str) -> None:
+    if not opened.done():
+        opened.set_exception(ProviderDownError(why))
+
+
+def _looked_at(opened: "asyncio.Future[Upstream]") -> None:
+    """Nobody complains of a failure that came when nobody waited for it any more."""
+    if not opened.cancelled():
+        opened.exception()
 
 
 def _words(error: Exception) -> str:

@@ -7,7 +7,8 @@ import asyncio
 import contextlib
 import importlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from interlock_gateway.core.operation import UndoInfo
@@ -203,18 +204,26 @@ class McpProvider:
         upstream = self._live()
         passed = invocation.tool.removeprefix(f"{self.name}/")
         if passed in PASSED:
-            given = arguments(invocation.input)
-            return whole_outcome(
-                await upstream.request(passed, given, invocation.deadline_s, session_id=invocation.session_id)
-            )
+            given, session_id = arguments(invocation.input), invocation.session_id
+
+            def send(more: Mapping[str, Any]) -> Awaitable[dict[str, Any]]:
+                return upstream.request(passed, {**given, **more}, invocation.deadline_s, session_id=session_id)
+
+            return whole_outcome(await self._rounds(send, session_id))
         name = invocation.tool.removeprefix(self._prefix)
         told = None if on_event is ignore_events else _progress_to(on_event)
-        result = await upstream.call(name, invocation, told)
+        call = partial(upstream.call, name, invocation, told)
+        return result_outcome(await self._rounds(call, invocation.session_id), self.name)
+
+    async def _rounds(
+        self, send: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]], session_id: str
+    ) -> dict[str, Any]:
+        """What the server answers at last. `send` sends it the request with the answers to what it has asked."""
+        result = await send({})
         for _ in range(MAX_ROUNDS):
             if result.get("resultType") != "input_required":
-                return result_outcome(result, self.name)
-            more = await self._relay.answers(result, invocation.session_id)
-            result = await upstream.call(name, invocation, told, more)
+                return result
+            result = await send(await self._relay.answers(result, session_id))
         raise ProviderFailedError(f"{self.name} asked for input {MAX_ROUNDS} times and did not go on")
 
     async def _asked(self, method: str, params: dict[str, Any], related: RequestId | None) -> dict[str, Any] | None:

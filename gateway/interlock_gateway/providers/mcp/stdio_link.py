@@ -20,6 +20,8 @@ INHERITED = ("PATH", "HOME")
 """What a server's environment has of the gateway's own; the rest is configured."""
 LEAVE_S = 1.0
 """How long a server may take to end once its standard input was closed, and once more after it was asked."""
+LAST_WORD_S = 0.2
+"""How long a server that closed a pipe has to end by itself: its exit code says more."""
 MAX_UNREAD = 16 * 1024 * 1024
 """What may wait for a server that does not read, in bytes."""
 MAX_LINE = 2000
@@ -123,7 +125,8 @@ class _Child(asyncio.SubprocessProtocol):
         """It closed a pipe; without these two there is nothing to be had of it."""
         del exc
         if fd in {_STDIN, _STDOUT}:
-            self._fail("it closed its standard input" if fd == _STDIN else "it closed its standard output")
+            why = "it closed its standard input" if fd == _STDIN else "it closed its standard output"
+            self._loop.call_later(LAST_WORD_S, self._fail, why)
 
     def process_exited(self) -> None:
         """It ended; what it started ends too."""

@@ -42,6 +42,11 @@ async def _never(context: object, params: object) -> ErrorData:
     return ErrorData(code=-32603, message="not reached")
 
 
+async def _no_roots(context: object) -> ErrorData:
+    """The same, for one with fewer arguments."""
+    return await _never(context, None)
+
+
 def session_on(peer: Peer, allowed: frozenset[str]) -> ClientSession:
     """The SDK's session over `peer`, which says that it can do what is `allowed`."""
     return ClientSession(
@@ -49,6 +54,7 @@ def session_on(peer: Peer, allowed: frozenset[str]) -> ClientSession:
         client_info=CLIENT_INFO,
         sampling_callback=_never if "sampling" in allowed else None,
         elicitation_callback=_never if "elicitation" in allowed else None,
+        list_roots_callback=_no_roots if "roots" in allowed else None,
     )
 
 
@@ -188,6 +194,8 @@ def _capabilities(allowed: frozenset[str]) -> dict[str, Any]:
         found["sampling"] = {}
     if "elicitation" in allowed:
         found["elicitation"] = {"form": {}, "url": {}}
+    if "roots" in allowed:
+        found["roots"] = {}
     return found
 
 
