@@ -20,8 +20,8 @@ something, without a row here; another plays the table whole against a gateway. 
 
 A caller without credentials is *nobody*, and hears `UNAUTHENTICATED`; where `identity.anonymous_agents_on_loopback`
 lets anybody in, it is an agent with the principal `anonymous`. A caller who holds none of the roles hears
-`ROLE_REQUIRED`. The agents' socket serves `GatewayService`, health and reflection alone. What is in the contract and
-not served yet, and what providers serve, is `UNIMPLEMENTED`.
+`ROLE_REQUIRED`. The agents' socket serves `GatewayService`, `ProviderHubService`, health and reflection alone. What
+providers serve is `UNIMPLEMENTED`.
 """
 OWNERS = """\
 ## By owner

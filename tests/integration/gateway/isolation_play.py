@@ -31,7 +31,7 @@ from waiting import eventually
 
 Code = grpc.StatusCode
 CLOSED = approval_service_pb2.CHECKPOINT_EVENT_CLOSED
-AT_AGENTS_SOCKET = {"GatewayService", "Health", "ServerReflection"}
+AT_AGENTS_SOCKET = {"GatewayService", "ProviderHubService", "Health", "ServerReflection"}
 REFUSED = {Code.UNAUTHENTICATED, Code.PERMISSION_DENIED, Code.UNIMPLEMENTED}
 OF_THE_MOMENT = {
     "decisionId",
