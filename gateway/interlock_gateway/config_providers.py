@@ -39,8 +39,9 @@ class McpUpstreamConfig(Section):
     """The program's whole environment, besides `PATH` and `HOME`. Never shown."""
     working_directory: str = ""
     """Where the program starts; without one, where the gateway did. `{state}` is the state directory."""
-    allow: tuple[Literal["sampling", "elicitation"], ...] = ()
-    """What the server may ask of the agent's client while it runs a call: a model's answer, or a person's."""
+    allow: tuple[Literal["sampling", "elicitation", "roots"], ...] = ()
+    """What the server may ask of the agent's client while it runs a call: a model's answer, a person's, or which
+    directories it works in."""
     passes: tuple[Literal["resources", "prompts", "completions", "logging"], ...] = (
         "resources",
         "prompts",
