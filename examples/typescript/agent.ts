@@ -3,6 +3,7 @@
  * run, with a gateway and the toolbox serving, and `interlock checkpoints watch` in another terminal.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 
 import { gatewayTransport } from "./connect.ts";
@@ -48,19 +49,26 @@ async function call() {
 /** One that policy refuses. That is an answer for the model, and no error. */
 async function denied() {
   const result = await callTool(toolCall("bash", { command: "rm -rf ." }));
-  console.log(`denied: ${describe(result)}, ${result.decision?.reasons[0]?.code}: ${text(result)}`);
+  for (const { code, message } of result.decision?.reasons ?? []) {
+    console.log(`denied: ${describe(result)}, ${code}: ${message}`);
+  }
 }
 
-/** One that is shown before anything changes; what was shown is then applied. */
+/** One that is shown before anything changes; what was shown is then applied, and nothing else. */
 async function preview() {
   const shown = await callTool(toolCall("write", { path: "ts.txt", content: "Written from TypeScript.\n" }));
   console.log(`preview: ${describe(shown)}, would affect ${shown.preview?.wouldAffect}`);
+  if (!shown.pending) return; // nothing waits: policy let it run, or refused it
+  const { pendingId } = shown.pending;
   const reason = "the preview shows what was asked for";
-  const { result } = await gateway.resolve({ sessionId, action: ResolveAction.APPLY, reason });
+  const { result } = await gateway.resolve({ sessionId, pendingId, action: ResolveAction.APPLY, reason });
   console.log(`resolve: ${describe(result)}, ${text(result)}`);
 }
 
-/** One that a person has to approve. It does not hold the call open, and asks for it later by its id. */
+/**
+ * One that a person has to approve. It does not hold the call open, and waits for it by its id. The same call with the
+ * same id could also be made again, now or tomorrow: it runs once.
+ */
 async function checkpoint() {
   const callId = "link";
   const asked = toolCall("bash", { command: "ln -s . ts-link" });
@@ -133,7 +141,9 @@ function explain(cause: unknown): string {
   for (const { reason, metadata } of error.findDetails(ErrorInfoSchema)) {
     words += ` [${reason} ${JSON.stringify(metadata)}]`;
   }
-  for (const { retryDelay } of error.findDetails(RetryInfoSchema)) words += ` [again in ${retryDelay?.seconds}s]`;
+  for (const { retryDelay } of error.findDetails(RetryInfoSchema)) {
+    if (retryDelay) words += ` [again in ${durationMs(retryDelay)} ms]`;
+  }
   return words;
 }
 
@@ -141,8 +151,11 @@ try {
   // What the session is for: policy and people can read it.
   const { session } = await gateway.openSession({ intent: "show what an agent in TypeScript does" });
   sessionId = session?.sessionId ?? "";
-  for (const step of [list, call, denied, preview, checkpoint, batch, artifact, mistake]) await step();
-  await gateway.closeSession({ sessionId });
+  try {
+    for (const step of [list, call, denied, preview, checkpoint, batch, artifact, mistake]) await step();
+  } finally {
+    await gateway.closeSession({ sessionId });
+  }
 } catch (error) {
   console.error(`failed: ${explain(error)}`);
   process.exitCode = 1;

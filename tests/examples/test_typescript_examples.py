@@ -33,7 +33,7 @@ def test_the_agent_says_what_an_error_of_the_gateway_carries(at: Place, typescri
     told = refused_tour(at, typescript, agent, tmp_path, **token)
     assert told.code == 1
     assert "failed: ResourceExhausted: " in told.errors
-    assert "[OVERLOADED {}] [again in 1s]" in told.errors
+    assert "[OVERLOADED {}] [again in 1000 ms]" in told.errors
     stranger = stranger_tour(at, typescript, agent, tmp_path)
     assert (stranger.code, "failed: Unauthenticated: " in stranger.errors) == (1, True)
     assert "[UNAUTHENTICATED" in stranger.errors

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,14 +103,15 @@ def make(toolchain: Toolchain, build: str, kept: Path) -> None:
         if ended.returncode and any(words in said for words in UNREACHABLE):
             pytest.skip(f"the packages for {toolchain.folder} cannot be had; not tested: {toolchain.untested}")
         assert ended.returncode == 0, said
-        if not kept.exists():
+        with suppress(OSError):  # another run was faster
             scratch.rename(kept)
+        assert kept.exists()
     forget_old(toolchain.folder)
 
 
 def forget_old(folder: str) -> None:
-    """Remove what was built long ago from other sources."""
-    for one in CACHE.glob(f"example-{folder}-*"):
+    """Remove what was built long ago from other sources, or never to its end."""
+    for one in (*CACHE.glob(f"example-{folder}-*"), *CACHE.glob("building.*")):
         if time.time() - one.stat().st_mtime > KEPT_S:
             shutil.rmtree(one, ignore_errors=True)
 

@@ -104,21 +104,27 @@ func (a *agent) denied(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("denied: %s, %s: %s\n", describe(result), result.GetDecision().GetReasons()[0].GetCode(), text(result))
+	for _, reason := range result.GetDecision().GetReasons() {
+		fmt.Printf("denied: %s, %s: %s\n", describe(result), reason.GetCode(), reason.GetMessage())
+	}
 	return nil
 }
 
-// preview makes one that is shown before anything changes, and then applies what was shown.
+// preview makes one that is shown before anything changes, and then applies what was shown, and nothing else.
 func (a *agent) preview(ctx context.Context) error {
 	result, err := a.callTool(ctx, a.toolCall("write", input{"path": "go.txt", "content": "Written from Go.\n"}))
 	if err != nil {
 		return err
 	}
 	fmt.Printf("preview: %s, would affect %v\n", describe(result), result.GetPreview().GetWouldAffect())
+	if result.GetPending() == nil {
+		return nil // nothing waits: policy let it run, or refused it
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	answer, err := a.gateway.Resolve(ctx, &pb.ResolveRequest{
 		SessionId: a.session,
+		PendingId: &result.GetPending().PendingId,
 		Action:    pb.ResolveAction_RESOLVE_ACTION_APPLY,
 		Reason:    "the preview shows what was asked for",
 	})
@@ -129,7 +135,8 @@ func (a *agent) preview(ctx context.Context) error {
 	return nil
 }
 
-// checkpoint makes one that a person has to approve. It does not hold the call open, and asks for it later by its id.
+// checkpoint makes one that a person has to approve. It does not hold the call open, and waits for it by its id. The same
+// call with the same id could also be made again, now or tomorrow: it runs once.
 func (a *agent) checkpoint(ctx context.Context) error {
 	call := a.toolCall("bash", input{"command": "ln -s . go-link"})
 	call.CallId = "link"

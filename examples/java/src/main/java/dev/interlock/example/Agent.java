@@ -24,6 +24,7 @@ import dev.interlock.v1.ListedTool;
 import dev.interlock.v1.OpenSessionRequest;
 import dev.interlock.v1.ReadArtifactRequest;
 import dev.interlock.v1.ReadArtifactResponse;
+import dev.interlock.v1.Reason;
 import dev.interlock.v1.ResolveAction;
 import dev.interlock.v1.ResolveRequest;
 import dev.interlock.v1.ToolCall;
@@ -41,7 +42,7 @@ import java.util.Map;
  * An agent's side of Interlock: what an agent does with a gateway, one method each. Run it where {@code interlock init}
  * was run, with a gateway and the toolbox serving, and {@code interlock checkpoints watch} in another terminal.
  */
-public final class Agent {
+public final class Agent implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(30); // the deadline of each request
     private static final Duration FOREVER = Duration.ofMinutes(10); // how long a person may take
     private static final long PAGE_SIZE = 8000; // lines of an artifact
@@ -59,8 +60,7 @@ public final class Agent {
 
     public static void main(String[] arguments) {
         ManagedChannel channel = Gateway.connect();
-        try {
-            Agent agent = new Agent(GatewayServiceGrpc.newBlockingStub(channel));
+        try (Agent agent = new Agent(GatewayServiceGrpc.newBlockingStub(channel))) {
             agent.list();
             agent.call();
             agent.denied();
@@ -69,7 +69,6 @@ public final class Agent {
             agent.batch();
             agent.artifact();
             agent.mistake();
-            agent.close();
         } catch (StatusRuntimeException error) {
             System.err.println("failed: " + explain(error));
             System.exit(1);
@@ -100,16 +99,21 @@ public final class Agent {
     /** One that policy refuses. That is an answer for the model, and no error. */
     private void denied() {
         CallResult result = callTool(toolCall("bash", Map.of("command", "rm -rf .")));
-        String code = result.getDecision().getReasons(0).getCode();
-        System.out.printf("denied: %s, %s: %s%n", describe(result), code, text(result));
+        for (Reason reason : result.getDecision().getReasonsList()) {
+            System.out.printf("denied: %s, %s: %s%n", describe(result), reason.getCode(), reason.getMessage());
+        }
     }
 
-    /** One that is shown before anything changes; what was shown is then applied. */
+    /** One that is shown before anything changes; what was shown is then applied, and nothing else. */
     private void preview() {
         CallResult shown = callTool(toolCall("write", Map.of("path", "java.txt", "content", "Written from Java.\n")));
         System.out.printf("preview: %s, would affect %s%n", describe(shown), shown.getPreview().getWouldAffectList());
+        if (!shown.hasPending()) {
+            return; // nothing waits: policy let it run, or refused it
+        }
         ResolveRequest request = ResolveRequest.newBuilder()
                 .setSessionId(session)
+                .setPendingId(shown.getPending().getPendingId())
                 .setAction(ResolveAction.RESOLVE_ACTION_APPLY)
                 .setReason("the preview shows what was asked for")
                 .build();
@@ -117,7 +121,10 @@ public final class Agent {
         System.out.printf("resolve: %s, %s%n", describe(applied), text(applied));
     }
 
-    /** One that a person has to approve. It does not hold the call open, and asks for it later by its id. */
+    /**
+     * One that a person has to approve. It does not hold the call open, and waits for it by its id. The same call with
+     * the same id could also be made again, now or tomorrow: it runs once.
+     */
     private void checkpoint() {
         CallResult result = callTool(toolCall("bash", Map.of("command", "ln -s . java-link"))
                 .setCallId("link")
@@ -184,7 +191,8 @@ public final class Agent {
         }
     }
 
-    private void close() {
+    @Override
+    public void close() {
         gateway().closeSession(CloseSessionRequest.newBuilder().setSessionId(session).build());
     }
 

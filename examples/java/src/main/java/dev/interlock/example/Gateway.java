@@ -3,6 +3,7 @@ package dev.interlock.example;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.shaded.io.netty.channel.ChannelOption;
 import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.nio.NioIoHandler;
 import io.grpc.netty.shaded.io.netty.channel.socket.nio.NioDomainSocketChannel;
@@ -41,6 +42,7 @@ final class Gateway {
         return NettyChannelBuilder.forAddress(UnixDomainSocketAddress.of(path))
                 .overrideAuthority("localhost") // else it is the path, which is no authority in HTTP/2
                 .channelType(NioDomainSocketChannel.class)
+                .withOption(ChannelOption.SO_KEEPALIVE, null) // else it warns that such sockets have none
                 .eventLoopGroup(new MultiThreadIoEventLoopGroup(1, DAEMONS, NioIoHandler.newFactory()));
     }
 
