@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -85,8 +85,9 @@ class RawAttachment:
 
     async def ended(self) -> tuple[grpc.StatusCode, str]:
         """How the gateway ended the stream."""
-        while await asyncio.wait_for(self.call.read(), PATIENCE_S) is not grpc.aio.EOF:
-            pass
+        with suppress(grpc.aio.AioRpcError):
+            while await asyncio.wait_for(self.call.read(), PATIENCE_S) is not grpc.aio.EOF:
+                pass
         return await self.call.code(), await self.call.details()
 
 
