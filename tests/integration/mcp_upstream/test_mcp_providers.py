@@ -109,7 +109,7 @@ class Person:
     def __init__(self) -> None:
         self.asked: list[tuple[str, Any]] = []
 
-    async def request(self, method: str, params: Any) -> dict[str, Any]:
+    async def request(self, method: str, params: Any, *, key: str = "") -> dict[str, Any]:
         self.asked.append((method, params))
         return {"action": "accept", "content": {"name": "Ada"}}
 

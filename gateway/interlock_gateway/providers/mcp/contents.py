@@ -122,6 +122,8 @@ def _link(part: dict[str, Any]) -> Content:
 
 def _embedded(part: dict[str, Any]) -> Content:
     resource = part["resource"]
+    if not isinstance(resource, dict):
+        raise UnreadableError
     extra = {key: value for key, value in resource.items() if key not in _EMBEDDED_MEMBERS}
     annotations, meta = _aside(part)
     text, blob = resource.get("text"), resource.get("blob")
