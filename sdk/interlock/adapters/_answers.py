@@ -14,7 +14,9 @@ from interlock.errors import (
 from interlock.results import CallResult, CallStatus, Content, ContentKind
 
 AWAITING = "Make the same call again, with the same input, to wait for the decision and have its outcome."
-CHALLENGED = "Give the `deliverable` as one more argument of the call. It is an object of this schema: "
+# Over MCP it has the same name.
+DELIVERABLE = "_interlock_deliverable"
+CHALLENGED = f"Give the deliverable as one more argument named `{DELIVERABLE}`. It is an object of this schema: "
 UNKNOWN = "The gateway did not answer, and it is not known whether the call ran. Do not repeat it before you know."
 
 _NO_ERRORS = frozenset(

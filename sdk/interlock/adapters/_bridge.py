@@ -9,16 +9,14 @@ from interlock import _call_flows, _session_flows
 from interlock._encode import SessionCore, new_id
 from interlock._flow import Flow
 from interlock.adapters import AdapterOptions
-from interlock.adapters._answers import Answer, answer_to, answer_to_error
+from interlock.adapters._answers import DELIVERABLE, Answer, answer_to, answer_to_error
 from interlock.adapters._names import Names
-from interlock.calls import BatchOutcome, Call, Json
-from interlock.errors import RequestError
+from interlock.calls import BatchOutcome, Call, Deliverable, Json
+from interlock.errors import InvalidRequestError, RequestError
 from interlock.results import CallStatus
 from interlock.tools import Tool
 
 MOST_IN_A_BATCH = 100
-DELIVERABLE = "deliverable"
-_CHALLENGE = frozenset({"hidden_assumptions", "failure_scenarios", "verdict", "verdict_reason"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +53,14 @@ class Bridge:
         Raises a RequestError.
         """
         listed = yield from _session_flows.tools(self._session, timeout=self._options.timeout)
-        by_name = {tool.name: self._with_form(tool) for tool in listed.tools}
+        by_name = {tool.name: self._shown(tool) for tool in listed.tools}
         tools = {name: by_name[tool] for name, tool in self._names.give(by_name).items()}
         required = self._names.of(listed.required_tool) if listed.required_tool in by_name else ""
         return Turn(tools, required, listed.prompt)
+
+    def knows(self, name: str) -> bool:
+        """Whether the model was offered a tool of the gateway by this name."""
+        return self._names.has(name)
 
     def call(self, asked: Asked) -> Flow[Answer]:
         """Make one call. Raises an InterlockError only if the options say so."""
@@ -112,6 +114,13 @@ class Bridge:
     def _batch(self, calls: Sequence[Call]) -> Flow[list[BatchOutcome]]:
         try:
             return (yield from _call_flows.batch(self._session, calls, timeout=self._options.timeout))
+        except InvalidRequestError:
+            # Nothing was begun. Which of them it was is found out by making them one by one.
+            outcomes: list[BatchOutcome] = []
+            for call in calls:
+                outcome = yield from self._outcome(call)
+                outcomes.append(outcome)
+            return outcomes
         except RequestError as error:
             return [error for _ in calls]
 
@@ -145,16 +154,19 @@ class Bridge:
             self._options.on_result(outcome)
         return answer_to(outcome.raise_for_status() if self._options.raises else outcome)
 
-    def _with_form(self, tool: Tool) -> Tool:
-        """A tool that was answered with a form takes it as one more argument, which goes beside the input (REV-1)."""
+    def _shown(self, tool: Tool) -> Tool:
+        """A tool as APIs want it: they ask for what is so anyway, that its input is an object with properties.
+
+        One that was answered with a form takes it as one more argument, which goes beside the input (REV-1).
+        """
+        schema = {"type": "object", "properties": {}, **tool.input_schema}
         form = self._forms.get(tool.name)
-        if form is None:
-            return tool
-        properties = {**tool.input_schema.get("properties", {}), DELIVERABLE: dict(form)}
-        return replace(tool, input_schema={**tool.input_schema, "properties": properties})
+        if form is not None:
+            schema["properties"] = {**schema["properties"], DELIVERABLE: dict(form)}
+        return replace(tool, input_schema=schema)
 
 
-def _parted(arguments: Json) -> tuple[Json, Mapping[str, Any] | None]:
+def _parted(arguments: Json) -> tuple[Json, Deliverable | None]:
     """A call's input, and the deliverable that a model put among its arguments."""
     if isinstance(arguments, str | bytes) and DELIVERABLE.encode() not in _raw(arguments):
         return arguments or "{}", None
@@ -162,10 +174,24 @@ def _parted(arguments: Json) -> tuple[Json, Mapping[str, Any] | None]:
         values = _object(arguments)
     except ValueError:
         return arguments, None  # what is wrong with it is the gateway's to say
-    given = values.get(DELIVERABLE)
-    if not isinstance(given, Mapping) or not _CHALLENGE & given.keys():
+    if DELIVERABLE not in values:
         return arguments, None
-    return {name: value for name, value in values.items() if name != DELIVERABLE}, given
+    return {name: value for name, value in values.items() if name != DELIVERABLE}, _deliverable(values[DELIVERABLE])
+
+
+def _deliverable(given: Any) -> Deliverable:
+    """What a model wrote, as far as it has the form's shape; what is missing is the gateway's to say."""
+    members = given if isinstance(given, Mapping) else {}
+    return Deliverable(
+        hidden_assumptions=_texts(members.get("hidden_assumptions")),
+        failure_scenarios=_texts(members.get("failure_scenarios")),
+        verdict=members.get("verdict", ""),
+        verdict_reason=str(members.get("verdict_reason", "")),
+    )
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
 
 
 def _object(arguments: Json) -> Mapping[str, Any]:

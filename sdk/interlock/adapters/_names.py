@@ -36,6 +36,10 @@ class Names:
                 self._tools[name], self._given[tool] = tool, name
         return {self._given[tool]: tool for tool in tools}
 
+    def has(self, name: str) -> bool:
+        """Whether a tool was given this name."""
+        return name in self._tools
+
     def of(self, tool: str) -> str:
         """What a tool is called towards the model."""
         return self._given.get(tool, tool)

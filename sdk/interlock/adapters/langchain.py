@@ -25,7 +25,8 @@ __all__ = ["GatewayMiddleware"]
 class GatewayMiddleware(AgentMiddleware):
     """Offers the tools that `session` sees beside the agent's own, and takes their calls to the gateway.
 
-    The gateway's prompt blocks follow the system prompt. While something is pending `tool_choice` is `resolve`.
+    Where both have a tool of one name it is the gateway's. The gateway's prompt blocks follow the system prompt. While
+    something is pending `tool_choice` is `resolve`.
     """
 
     def __init__(self, session: Session | SyncSession, options: AdapterOptions | None = None) -> None:
@@ -58,9 +59,11 @@ class GatewayMiddleware(AgentMiddleware):
 
 
 def _offered(request: ModelRequest[Any], offer: Offer) -> ModelRequest[Any]:
+    governed = {tool["function"]["name"] for tool in offer.tools}
+    own = [tool for tool in request.tools if isinstance(tool, dict) or tool.name not in governed]
     prompt = "\n\n".join(block for block in (request.system_prompt, offer.prompt) if block)
     return request.override(
-        tools=[*request.tools, *offer.tools],
+        tools=[*own, *offer.tools],
         tool_choice=offer.tool_choice or request.tool_choice,
         system_message=SystemMessage(prompt) if prompt else None,
     )

@@ -53,7 +53,7 @@ class GatewayTools:
         return _message(call, await self._async.driver.run(self._bridge.call(_asked(call))))
 
     def node(self, tools: Sequence[BaseTool | Callable[..., Any]] = ()) -> ToolNode:
-        """A node that takes calls of `tools` itself, and every other to the gateway."""
+        """A node that takes calls of `tools` itself, and every other to the gateway, which has the first claim."""
         if isinstance(self._session, Session):
             return ToolNode(tools, awrap_tool_call=self.aroute)
         return ToolNode(tools, wrap_tool_call=self.route)
@@ -85,14 +85,17 @@ class GatewayTools:
     def route(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """A `wrap_tool_call` that takes to the gateway what the node has no tool for."""
-        return handler(request) if request.tool is not None else self.answer(request.tool_call)
+        """A `wrap_tool_call` that takes to the gateway what it offered, and what the node has no tool for."""
+        return handler(request) if self._is_own(request) else self.answer(request.tool_call)
 
     async def aroute(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """As `route`."""
-        return await handler(request) if request.tool is not None else await self.aanswer(request.tool_call)
+        return await handler(request) if self._is_own(request) else await self.aanswer(request.tool_call)
+
+    def _is_own(self, request: ToolCallRequest) -> bool:
+        return request.tool is not None and not self._bridge.knows(request.tool_call["name"])
 
     @property
     def _sync(self) -> SyncSession:

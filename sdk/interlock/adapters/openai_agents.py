@@ -51,10 +51,12 @@ class GatewayAgent(Agent[TContext]):
         self._turn: Turn | None = None
 
     async def get_all_tools(self, run_context: RunContextWrapper[TContext]) -> list[Tool]:
-        """The gateway's tools and the agent's own, as of now."""
+        """The agent's own tools and the gateway's, as of now."""
         self._turn = await self.session.driver.run(self._bridge.turn())
         self._choose(self._turn.required)
-        return [*_tools(self.session, self._bridge, self._turn), *await super().get_all_tools(run_context)]
+        own = await super().get_all_tools(run_context)
+        # Of two tools with one name the SDK takes the later, and warns: the one that is governed.
+        return [*own, *_tools(self.session, self._bridge, self._turn)]
 
     async def get_system_prompt(self, run_context: RunContextWrapper[TContext]) -> str | None:
         """The agent's instructions, and what the gateway says about its tools."""

@@ -11,6 +11,7 @@ from interlock import errors
 from interlock.adapters import AdapterOptions
 from interlock.results import CallResult, CallStatus
 from players import PLAYERS, Seen, Turns, openai_agents_sdk
+from waiting import eventually
 
 pytestmark = [pytest.mark.req("SDK-2"), pytest.mark.asyncio(loop_scope="module")]
 REMINDER = "This is a preview. Call the `resolve` tool to apply or discard these changes."
@@ -86,7 +87,9 @@ async def test_a_call_that_a_person_has_to_decide_about_is_picked_up_by_the_same
     options = AdapterOptions(checkpoint_mode="detach", on_result=results.append)
     async with person(at.bench.gateway) as bob:
         playing = asyncio.create_task(_play(player, at, calls, options))
-        await bob.approves_the_next()
+        asked = await bob.asked()
+        await eventually(lambda: len(results) > 0)  # the model has its answer
+        await bob.approves(asked)
         _, waiting, done, _ = await playing
 
     assert "A person has to decide about this call. Nothing has run yet." in waiting.results[0].text
@@ -115,12 +118,12 @@ async def test_a_picture_is_the_frameworks_own_picture(at: Played, player: Playe
 
 
 async def test_a_model_challenges_its_call_with_one_more_argument(at: Played, player: Player) -> None:
-    calls: Turns = [[("ponder", {"value": "b"})], [("ponder", {"value": "b", "deliverable": THOUGHT})]]
+    calls: Turns = [[("ponder", {"value": "b"})], [("ponder", {"value": "b", "_interlock_deliverable": THOUGHT})]]
     first, asked, after = await player(at.session, calls, None)
 
     assert "Nothing has run yet." in asked.results[0].text
-    assert "deliverable" not in first.tools["ponder"][1]["properties"]
-    assert set(asked.tools["ponder"][1]["properties"]["deliverable"]["required"]) == set(THOUGHT)
+    assert "_interlock_deliverable" not in first.tools["ponder"][1]["properties"]
+    assert set(asked.tools["ponder"][1]["properties"]["_interlock_deliverable"]["required"]) == set(THOUGHT)
     assert after.results[0].text == "did b"
     assert at.ran == [("ponder", "b")]
 
