@@ -80,7 +80,7 @@ async def served(server: MCPServer) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def in_front_of(directory: Path, *servers: MCPServer, **of_each: Any) -> AsyncIterator[McpBench]:
-    """A gateway in front of `servers`; `of_each` are settings of each of them, `mcp` of its MCP server."""
+    """A gateway in front of `servers`; `of_each` are settings of each, `mcp` of its MCP server, `surface` of ours."""
     async with AsyncExitStack() as stack:
         providers = []
         for server in servers:
@@ -88,7 +88,7 @@ async def in_front_of(directory: Path, *servers: MCPServer, **of_each: Any) -> A
             upstream = McpUpstreamConfig(url=url, **of_each.get("mcp", {}))
             more = {key: value for key, value in of_each.items() if key in {"prefix", "trust"}}
             providers.append(ProviderConfig(name=server.name, mcp=upstream, **{"trust": "declared", **more}))
-        settings = {key: value for key, value in of_each.items() if key not in {"mcp", "prefix", "trust"}}
-        at = await stack.enter_async_context(mcp_bench(directory, providers=tuple(providers), **settings))
+        surface = of_each.get("surface")
+        at = await stack.enter_async_context(mcp_bench(directory, providers=tuple(providers), mcp=surface))
         await at.at.gateway.providers_settled(10.0)
         yield at

@@ -101,6 +101,11 @@ class McpProvider:
         passing = passing_tools(self.name, self._target.passes, upstream.capabilities)
         return Described(upstream.server_version, tuple(listing.definitions), tuple(listing.problems), passing)
 
+    @property
+    def asks(self) -> bool:
+        """Whether the server may ask anything of the clients whose calls it runs."""
+        return bool(self._target.allowed)
+
     def passes(self, kind: str) -> bool:
         """Whether `kind` of the server reaches MCP clients: configured so, and there."""
         upstream = self.upstream

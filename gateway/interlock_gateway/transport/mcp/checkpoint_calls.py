@@ -32,7 +32,9 @@ from interlock_gateway.transport.mcp import waiting_words
 from interlock_gateway.transport.mcp.approval_form import Verdict, answer_in, question
 from interlock_gateway.transport.mcp.clients import Client
 from interlock_gateway.transport.mcp.parts import SurfaceParts
+from interlock_gateway.transport.mcp.relays import ByRequest, Relays
 from interlock_gateway.transport.mcp.request_state import KEY_NAME, AskedFor, RequestStateError, Round, Seal, new_round
+from interlock_gateway.transport.mcp.rounds import Rounds, Waiting
 
 QUESTION = "approval"
 """The key of our question among those of a request."""
@@ -54,7 +56,7 @@ class AskFirst:
 class CheckpointCalls:
     """Makes calls, and sees those through that wait for people."""
 
-    def __init__(self, parts: SurfaceParts) -> None:
+    def __init__(self, parts: SurfaceParts, relays: Relays) -> None:
         self._pipeline = parts.pipeline
         self._records = CallRecords(parts.parts, parts.pipeline)
         self._approvals = parts.approvals
@@ -63,14 +65,56 @@ class CheckpointCalls:
         self._hold_s = parts.config.hold_s
         self._ask_s = parts.config.ask_s
         self._sealing: Seal | None = None
+        self._relays = relays
+        self._rounds: Rounds[CallResult | AskFirst] = Rounds(self._ask_s)
 
     async def handle(
         self, principal: Principal, request: CallRequest, client: Client, on_event: EventSink
     ) -> CallResult | AskFirst:
         """One call. Raises `RequestError`, and `MCPError` for a request state that is not good for it."""
+        asking = await self._opened(principal, request, client.state) if client.state is not None else None
+        if asking is not None and not asking.checkpoint_id:
+            return await self._gone_on(principal, request, client, asking, on_event)
+        if not self._relays.asks(request.tool, principal.id):
+            return await self._handled(principal, request, client, on_event, asking)
+        if not client.carries_rounds:
+            with self._relays.behind(request.session_id, client, ByRequest(client, self._ask_s)):
+                return await self._handled(principal, request, client, on_event, None)
+
+        async def work(waiting: Waiting[CallResult | AskFirst]) -> CallResult | AskFirst:
+            with self._relays.behind(request.session_id, client, waiting):
+                return await self._handled(principal, request, client, waiting.tell, asking)
+
+        later = self._later()
+        return await self._questions(principal, request, later, await self._rounds.begin(work, on_event, later.number))
+
+    def _later(self) -> Round:
+        return new_round(self._clock.now() + self._ask_s)
+
+    async def _gone_on(
+        self, principal: Principal, request: CallRequest, client: Client, asking: Round, on_event: EventSink
+    ) -> CallResult | AskFirst:
+        """Go on with a call that waits here for what an upstream server has asked."""
+        later = self._later()
+        try:
+            answer = await self._rounds.go_on(asking.number, client.answers, on_event, later.number)
+        except KeyError:
+            raise _refused("its call does not wait here") from None
+        return await self._questions(principal, request, later, answer)
+
+    async def _questions(
+        self, principal: Principal, request: CallRequest, later: Round, answer: CallResult | AskFirst | dict[str, Any]
+    ) -> CallResult | AskFirst:
+        if isinstance(answer, CallResult | AskFirst):
+            return answer
+        return AskFirst(answer, (await self._seal()).seal(later, _bound(principal, request)))
+
+    async def _handled(
+        self, principal: Principal, request: CallRequest, client: Client, on_event: EventSink, asking: Round | None
+    ) -> CallResult | AskFirst:
         person = self._approvals.people.of(principal.id) if client.elicits else None
-        if client.state is not None:
-            return await self._answered(principal, person, request, client, on_event)
+        if asking is not None:
+            return await self._answered(_Asked(principal, person, asking), request, client, on_event)
         call = replace(request, checkpoint_mode=CheckpointMode.DETACH, rejoins=not request.call_id)
         with self._approvals.people.present(principal.id) if person is not None else nullcontext():
             result = await self._pipeline.handle(principal, call, on_event)
@@ -166,17 +210,17 @@ class CheckpointCalls:
 
     async def _question(self, call: "_Call") -> AskFirst:
         checkpoint = call.checkpoint
-        asking = new_round(checkpoint.checkpoint_id, checkpoint.call_id, checkpoint.digest, checkpoint.expires_at)
+        asking = new_round(checkpoint.expires_at, checkpoint.checkpoint_id, checkpoint.call_id, checkpoint.digest)
         params = {"mode": "form", **question(checkpoint, self._clock.now())}
         state = (await self._seal()).seal(asking, _bound(call.principal, call.request))
         return AskFirst({QUESTION: {"method": "elicitation/create", "params": params}}, state)
 
-    async def _answered(
-        self, principal: Principal, person: Principal | None, request: CallRequest, client: Client, on_event: EventSink
-    ) -> CallResult:
+    async def _answered(self, asked: "_Asked", request: CallRequest, client: Client, on_event: EventSink) -> CallResult:
         """Go on with the call that the state names, with what the client says a person said."""
-        asking = await self._opened(principal, person, request, client.state or "")
-        if person is None or not await self._store.approvals.first_use(asking.use, asking.expires_at):
+        principal, person, asking = asked.principal, asked.person, asked.asking
+        if person is None:
+            raise _refused("nobody sits at this client any more who may answer")
+        if not await self._store.approvals.first_use(asking.use, asking.expires_at):
             raise _refused("it was used before")
         checkpoint = await self._store.checkpoints.get_checkpoint(asking.checkpoint_id)
         if checkpoint is None or checkpoint.digest != asking.call_digest:
@@ -195,14 +239,20 @@ class CheckpointCalls:
             return await self._waiting(call, _note(after, person))
         return await self._held(call, self._hold_s)
 
-    async def _opened(self, principal: Principal, person: Principal | None, request: CallRequest, state: str) -> Round:
+    async def _opened(self, principal: Principal, request: CallRequest, state: str) -> Round:
         try:
-            asking = (await self._seal()).open(state, _bound(principal, request))
+            return (await self._seal()).open(state, _bound(principal, request))
         except RequestStateError as error:
             raise _refused(str(error)) from None
-        if person is None:
-            raise _refused("nobody sits at this client any more who may answer")
-        return asking
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who was asked what: the person at the client of `principal`, if anybody sits there."""
+
+    principal: Principal
+    person: Principal | None
+    asking: Round
 
 
 @dataclass(frozen=True, slots=True)

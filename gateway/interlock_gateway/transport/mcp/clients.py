@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import ClientCapabilities, InputResponses, Request, ServerRequest
+from mcp_types import InputResponses, Request, ServerRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS, is_version_at_least
 from pydantic import BaseModel, ConfigDict
 
@@ -53,18 +53,24 @@ class Client:
     @property
     def elicits(self) -> bool:
         """Whether it can put a form before a person."""
-        able = self._capabilities.elicitation if self._capabilities is not None else None
-        if able is None or not is_version_at_least(self._version, ELICITS_SINCE):
-            return False
-        # One that names neither way knows the form: it was there first.
-        knows_forms = able.form is not None or able.url is None
-        return knows_forms and (self.carries_rounds or self._ctx.session.can_send_request)
+        return self.answers_to("elicitation/create", {})
 
-    @property
-    def samples(self) -> bool:
-        """Whether it lets servers ask its model."""
-        able = self._capabilities.sampling if self._capabilities is not None else None
-        return able is not None and not self.carries_rounds and self._ctx.session.can_send_request
+    def answers_to(self, method: str, params: Mapping[str, Any]) -> bool:
+        """Whether it said that it answers such a request, and can be sent one."""
+        able = self._capabilities
+        if able is None or not (self.carries_rounds or self._ctx.session.can_send_request):
+            return False
+        if method == "sampling/createMessage":
+            return able.sampling is not None
+        if method == "roots/list":
+            return able.roots is not None
+        if method != "elicitation/create" or not is_version_at_least(self._version, ELICITS_SINCE):
+            return False
+        forms = able.elicitation
+        if forms is None or params.get("mode") == "url":
+            return forms is not None and forms.url is not None
+        # One that names neither way knows the form: it was there first.
+        return forms.form is not None or forms.url is None
 
     async def request(self, method: str, params: Mapping[str, Any], timeout_s: float | None = None) -> dict[str, Any]:
         """Ask the client, with the request that it has open. Raises `MCPError`; cancelled, the client is told."""
@@ -73,8 +79,3 @@ class Client:
             asked, _RawResult, timeout_s, ServerMessageMetadata(related_request_id=self._ctx.request_id)
         )
         return result.model_dump(mode="json")
-
-
-def can(capabilities: ClientCapabilities | None, what: str) -> bool:
-    """Whether a client said that it can do `what`, the name of a capability."""
-    return capabilities is not None and getattr(capabilities, what, None) is not None

@@ -7,8 +7,16 @@ from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.config_mcp import McpConfig
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.providers.directory import Directory
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs
+
+
+def directory_of(parts: "SurfaceParts") -> Directory:
+    """The providers, as those who keep them know them."""
+    directory = parts.parts.providers
+    assert isinstance(directory, Directory), "a running gateway has a directory of its providers"
+    return directory
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ from interlock_gateway.core.call import CallRequest, CallResult, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.session import Session
 from interlock_gateway.errors import ProviderError
-from interlock_gateway.providers.directory import Directory
 from interlock_gateway.providers.mcp.contents import ERROR, MCP_DETAILS
 from interlock_gateway.providers.mcp.link import RpcError
 from interlock_gateway.providers.mcp.passing import GET, READ, passing_name
@@ -51,13 +50,13 @@ COMPLETE_S = 10.0
 
 
 class Passage:
-    """What passes besides tools. `shelves` knows whose it is; `own` are the gateway's own resources."""
+    """What passes besides tools. `shelves` knows whose it is."""
 
-    def __init__(self, parts: SurfaceParts, shelves: Shelves, calls: CheckpointCalls, own: ResourceHandlers) -> None:
+    def __init__(self, parts: SurfaceParts, shelves: Shelves, calls: CheckpointCalls) -> None:
         self._parts = parts
         self._shelves = shelves
         self._calls = calls
-        self._own = own
+        self._own = ResourceHandlers(parts)
 
     async def listed(self, shelf: Shelf, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         """A page of what the caller's session may ask for."""
@@ -150,13 +149,6 @@ class Passage:
         run = partial(self._calls.handle, caller.principal, call, client)
         answer = await with_progress(caller, ctx.session, run)
         return answer if isinstance(answer, CallResult) else answer.result()
-
-
-def passage_of(parts: SurfaceParts, calls: CheckpointCalls) -> Passage:
-    """The passage of this gateway."""
-    directory = parts.parts.providers
-    assert isinstance(directory, Directory), "a running gateway has a directory of its providers"
-    return Passage(parts, Shelves(directory, parts.parts.registry), calls, ResourceHandlers(parts))
 
 
 async def answer_of(of: Upstream, method: str, params: Mapping[str, Any], session_id: str = "") -> dict[str, Any]:

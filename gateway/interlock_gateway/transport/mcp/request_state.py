@@ -25,7 +25,10 @@ class RequestStateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a person was shown: the checkpoint, its call and that call's digest. `number` is used once."""
+    """What a person was shown: the checkpoint, its call and that call's digest. `number` is used once.
+
+    All three are empty where no checkpoint is shown, and an upstream server asks.
+    """
 
     checkpoint_id: str
     call_id: str
@@ -55,8 +58,8 @@ class AskedFor:
         return json.dumps([self.principal, self.session_id, self.tool, digest]).encode()
 
 
-def new_round(checkpoint_id: str, call_id: str, call_digest: str, expires_at: float) -> Round:
-    """A round with a number of its own."""
+def new_round(expires_at: float, checkpoint_id: str = "", call_id: str = "", call_digest: str = "") -> Round:
+    """A round with a number of its own; without a checkpoint, of a call that waits in this process."""
     return Round(checkpoint_id, call_id, call_digest, expires_at, secrets.token_urlsafe(16))
 
 

@@ -30,10 +30,12 @@ from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client
 from interlock_gateway.transport.mcp.freshness import FRESH
 from interlock_gateway.transport.mcp.guard import LISTEN, Guard
-from interlock_gateway.transport.mcp.parts import SurfaceParts
-from interlock_gateway.transport.mcp.passage import passage_of
+from interlock_gateway.transport.mcp.parts import SurfaceParts, directory_of
+from interlock_gateway.transport.mcp.passage import Passage
 from interlock_gateway.transport.mcp.progress import with_progress
+from interlock_gateway.transport.mcp.relays import Relays
 from interlock_gateway.transport.mcp.requests import call_request
+from interlock_gateway.transport.mcp.shelves import Shelves
 from interlock_gateway.transport.mcp.tools import listed_tools
 from interlock_gateway.transport.mcp.wires import Wire
 
@@ -58,7 +60,8 @@ class Surface:
 
     def __init__(self, parts: SurfaceParts) -> None:
         self.parts = parts
-        self._calls = CheckpointCalls(parts)
+        self._directory = directory_of(parts)
+        self._calls = CheckpointCalls(parts, Relays(self._directory, parts.parts.registry))
         self._under_way = TaskKeeper()
         self._changes = ToolChanges(parts.parts.registry)
         self._listeners = ListenHandler(self._changes.bus, max_subscriptions=parts.config.max_connections)
@@ -73,7 +76,7 @@ class Surface:
         self.server.add_request_handler("tools/call", CallToolRequestParams, self._call_tool)
         self.server.add_request_handler(LISTEN, SubscriptionsListenRequestParams, self._listeners)
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
-        passage_of(parts, self._calls).serve_on(self.server)
+        Passage(parts, Shelves(self._directory, parts.parts.registry), self._calls).serve_on(self.server)
         # The SDK's own spans are left out: the pipeline's continue the client's trace.
         self.server.middleware[:] = [Guard(parts.open_rpcs)]
 

@@ -1,0 +1,94 @@
+"""What upstream servers ask while they run a call, asked of the client whose call it is (MCP-2).
+
+Which servers may ask, and what, is `allow` of their configuration; here it is looked at what the client can do.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from interlock_gateway.providers.directory import Directory
+from interlock_gateway.providers.mcp.link import RpcError
+from interlock_gateway.providers.mcp.provider import McpProvider
+from interlock_gateway.registry.registry import ToolRegistry
+from interlock_gateway.transport.mcp.clients import Client
+
+UNABLE = -32600
+INTERNAL = -32603
+NO_ROOTS = -32601
+
+
+class Asks(Protocol):
+    """A way to ask the client of one request."""
+
+    async def ask(self, method: str, params: Mapping[str, Any], key: str) -> dict[str, Any]:
+        """Its answer. Raises `RpcError`."""
+        ...
+
+
+class ByRequest:
+    """Asks a client with a request to it."""
+
+    def __init__(self, client: Client, ask_s: float) -> None:
+        self._client = client
+        self._ask_s = ask_s
+
+    async def ask(self, method: str, params: Mapping[str, Any], key: str) -> dict[str, Any]:
+        """Its answer. Raises `RpcError`."""
+        del key
+        try:
+            return await self._client.request(method, params, self._ask_s)
+        except MCPError as error:
+            raise RpcError(error.code, error.message, error.data, has_data=error.data is not None) from None
+        except ValidationError:
+            raise RpcError(INTERNAL, "the client's answer cannot be read") from None
+
+
+class SessionClient:
+    """The client behind a session: whichever of its requests is open, the latest first, is the way to it."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[Client, Asks]] = []
+
+    async def request(self, method: str, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
+        """Its answer. Raises `RpcError`: its own, or that it cannot be asked this."""
+        for client, way in reversed(self.open):
+            if client.answers_to(method, params):
+                return await way.ask(method, params, key)
+        raise RpcError(NO_ROOTS if method == "roots/list" else UNABLE, f"the client does not support {method}")
+
+
+class Relays:
+    """Says which client is behind a session, while one of its calls is under way."""
+
+    def __init__(self, directory: Directory, registry: ToolRegistry) -> None:
+        self._directory = directory
+        self._registry = registry
+        self._clients = directory.clients
+        self._of: dict[str, SessionClient] = {}
+
+    def asks(self, tool: str, owner: str) -> bool:
+        """Whether the server that has this tool may ask anything of the client whose call it is."""
+        found = self._registry.find(tool, owner)
+        provider = self._directory.get(found.provider) if found is not None else None
+        return isinstance(provider, McpProvider) and provider.asks
+
+    @contextmanager
+    def behind(self, session_id: str, client: Client, way: Asks) -> Iterator[None]:
+        """A call of the session is under way, whose client is asked by `way`."""
+        known = self._of.get(session_id)
+        if known is None:
+            known = self._of[session_id] = SessionClient()
+            self._clients.register(session_id, known)
+        entry = (client, way)
+        known.open.append(entry)
+        try:
+            yield
+        finally:
+            known.open.remove(entry)
+            if not known.open:
+                del self._of[session_id]
+                self._clients.unregister(session_id, known)

@@ -1,0 +1,152 @@
+"""What an upstream server asks while it runs a call: refused, or asked of the client whose call it is (MCP-2)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import MCPError
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp_bench import McpBench, text_of
+from mcp_types import (
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+    SamplingMessage,
+    TextContent,
+    ToolAnnotations,
+)
+from passing_servers import in_front_of
+from waiting import eventually
+
+MODES = ("legacy", "2026-07-28")
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+ALLOWED = {"allow": ("sampling", "elicitation")}
+
+
+def asking_server() -> MCPServer:
+    """Asks for a name, and a model for the capital of it; at every revision in its own way."""
+    server = MCPServer("curious", version="1", log_level="ERROR")
+
+    @server.tool(annotations=READS)
+    async def both(ctx: Context) -> str | InputRequiredResult:
+        """Ask two things."""
+        if ctx.input_responses is None or len(ctx.input_responses) < 2:
+            question = SamplingMessage(role="user", content=TextContent(text="Which capital?"))
+            return InputRequiredResult(
+                input_requests={
+                    "who": ElicitRequest(params=ElicitRequestFormParams(message="Who?", requested_schema=SCHEMA)),
+                    "where": CreateMessageRequest(params=CreateMessageRequestParams(messages=[question], max_tokens=5)),
+                },
+                request_state="asked",
+            )
+        who, where = ctx.input_responses["who"], ctx.input_responses["where"]
+        return f"{who.content} {where.content.text} {ctx.request_state}"  # type: ignore[union-attr]  # as asked
+
+    return server
+
+
+async def ada(_context: Any, _params: Any) -> ElicitResult:
+    return ElicitResult(action="accept", content={"name": "Ada"})
+
+
+async def paris(_context: Any, _params: Any) -> CreateMessageResult:
+    return CreateMessageResult(role="assistant", content=TextContent(text="Paris"), model="m")
+
+
+ABLE: dict[str, Any] = {"elicitation_callback": ada, "sampling_callback": paris}
+
+
+@pytest.fixture
+async def relaying(socket_directory: Path) -> AsyncIterator[McpBench]:
+    async with in_front_of(socket_directory, asking_server(), mcp=ALLOWED) as at:
+        yield at
+
+
+@pytest.mark.req("MCP-2")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}")
+async def test_what_a_server_asks_is_asked_of_the_client_and_the_call_goes_on(relaying: McpBench, mode: str) -> None:
+    async with relaying.over_http(mode, **ABLE) as client:
+        answer = await client.call_tool("both", {})
+
+    assert text_of(answer) == "{'name': 'Ada'} Paris asked"
+
+
+@pytest.mark.req("MCP-2")
+async def test_a_client_that_carries_rounds_is_asked_everything_at_once_under_the_servers_names(
+    relaying: McpBench,
+) -> None:
+    async with relaying.over_http("2026-07-28", **ABLE) as client:
+        asked = await client.session.call_tool("both", {}, allow_input_required=True)
+        assert isinstance(asked, InputRequiredResult)
+        assert asked.input_requests is not None
+        assert set(asked.input_requests) == {"who", "where"}
+        answers = {"who": await ada(None, None), "where": await paris(None, None)}
+        more: dict[str, Any] = {"input_responses": answers, "request_state": asked.request_state}
+        once = await client.session.call_tool("both", {}, allow_input_required=True, **more)
+        with pytest.raises(MCPError):
+            await client.session.call_tool("both", {}, allow_input_required=True, **more)
+
+    assert text_of(once) == "{'name': 'Ada'} Paris asked"
+
+
+@pytest.mark.req("MCP-2", "SEC-1")
+async def test_a_round_is_for_its_own_principal_alone(relaying: McpBench) -> None:
+    async with (
+        relaying.over_http("2026-07-28", **ABLE) as client,
+        relaying.over_http("2026-07-28", token=relaying.other, **ABLE) as thief,
+    ):
+        asked = await client.session.call_tool("both", {}, allow_input_required=True)
+        with pytest.raises(MCPError):
+            await thief.session.call_tool(
+                "both", {}, allow_input_required=True, request_state=asked.request_state, input_responses={}
+            )
+
+
+@pytest.mark.req("MCP-2")
+@pytest.mark.parametrize("mode", MODES)
+async def test_without_leave_a_server_asks_nobody_anything(socket_directory: Path, mode: str) -> None:
+    asked: list[Any] = []
+
+    async def heard(_context: Any, params: Any) -> ElicitResult:
+        asked.append(params)
+        return await ada(None, None)
+
+    able = {**ABLE, "elicitation_callback": heard}
+    async with in_front_of(socket_directory, asking_server()) as at, at.over_http(mode, **able) as client:
+        try:
+            refused = (await client.call_tool("both", {})).is_error
+        except MCPError:
+            refused = True
+
+    assert refused
+    assert asked == []
+
+
+@pytest.mark.req("MCP-2")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_that_cannot_answer_is_not_asked_and_the_call_ends(relaying: McpBench, mode: str) -> None:
+    async with asyncio.timeout(10), relaying.over_http(mode) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.call_tool("both", {})
+
+    assert "does not support" in caught.value.error.message
+
+
+@pytest.mark.req("MCP-2")
+async def test_a_round_that_nobody_comes_back_for_ends_by_itself(socket_directory: Path) -> None:
+    async with in_front_of(socket_directory, asking_server(), mcp=ALLOWED, surface={"ask_s": 0.3}) as at:
+        pipeline = at.at.gateway.rooms.pipeline
+        async with at.over_http("2026-07-28", **ABLE) as client:
+            asked = await client.session.call_tool("both", {}, allow_input_required=True)
+            assert isinstance(asked, InputRequiredResult)
+            assert pipeline.in_flight == 1
+            await eventually(lambda: pipeline.in_flight == 0)
