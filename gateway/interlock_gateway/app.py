@@ -72,7 +72,7 @@ from interlock_gateway.telemetry.logs import log_uncaught_of
 from interlock_gateway.telemetry.loop_lag import LoopLag
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.telemetry.surroundings import watch_exemptions, watch_policy, watch_webhooks
-from interlock_gateway.transport.grpc.server import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
+from interlock_gateway.transport.grpc.listening import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
 from interlock_gateway.transport.health import Health
 
 FIRST_CONTACT_S = 1.0

@@ -5,6 +5,7 @@ import contextlib
 import logging
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.artifacts.store import ArtifactStore
@@ -35,16 +36,15 @@ from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs, served
 from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
 from interlock_gateway.transport.grpc.hub_service import HubRpcs
-from interlock_gateway.transport.grpc.reference_rpcs import ReferenceRpcs
-from interlock_gateway.transport.grpc.server import (
+from interlock_gateway.transport.grpc.listening import (
     ADMIN_SERVICE,
     APPROVAL_SERVICE,
     GATEWAY_SERVICE,
     HUB_SERVICE,
-    GrpcioListener,
     Listener,
     stop_all,
 )
+from interlock_gateway.transport.grpc.reference_rpcs import ReferenceRpcs
 from interlock_gateway.transport.grpc.tool_rpcs import ToolRpcs
 from interlock_gateway.transport.health import SERVICE as HEALTH_SERVICE
 from interlock_gateway.transport.health import Health
@@ -53,6 +53,9 @@ from interlock_gateway.transport.mcp.listening import McpListener
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.reflection import reflected
 from interlock_gateway.transport.tls.server_tls import ServerTls
+
+if TYPE_CHECKING:
+    from interlock_gateway.transport.grpc.server import GrpcioListener
 
 OVERHEAD_BYTES = 1024 * 1024
 """What a request may hold besides the input of its call."""
@@ -315,8 +318,7 @@ class Gateway:
             approvals = ApprovalRpcs(rooms.approvals, rooms.parts.registry).rpcs()
             rpcs |= served(APPROVAL_SERVICE, approvals, authenticator, self._open_rpcs)
         rpcs |= self._health.served() | reflected(services)
-        made = Http2Listener if self.config.server.front is Front.NGHTTP2 else GrpcioListener
-        listener: Listener = made(rpcs, self._open_rpcs.max_bytes, tls)
+        listener = _listener_of(self.config.server.front)(rpcs, self._open_rpcs.max_bytes, tls)
         self._listeners.append(listener)
         return [listener.listen(self.config.at_state(address), mode) for address in addresses]
 
@@ -353,6 +355,15 @@ class Gateway:
             provider_credentials=self.config.provider_credentials,
             state=self.state,
         )
+
+
+def _listener_of(front: Front) -> "type[Http2Listener | GrpcioListener]":
+    if front is Front.NGHTTP2:
+        return Http2Listener
+    # All of grpcio takes 18 MB: only who serves with it pays for it.
+    from interlock_gateway.transport.grpc.server import GrpcioListener  # noqa: PLC0415 -- as said above
+
+    return GrpcioListener
 
 
 def _state(store: SqlStateStore) -> Component:

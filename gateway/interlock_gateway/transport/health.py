@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 from google.protobuf.message import DecodeError
-from grpc_health.v1 import health, health_pb2
+from grpc_health.v1 import health_pb2
 
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.trace import TraceContext
@@ -12,7 +12,7 @@ from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.transport.grpc.endpoint import Served
 
 _Answer = health_pb2.HealthCheckResponse
-SERVICE = health.SERVICE_NAME
+SERVICE = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
 LIVE = "live"
 """The name under which health says that the process answers at all, whether it serves calls or not."""
 _PATH = f"/{SERVICE}"

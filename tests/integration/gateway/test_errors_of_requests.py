@@ -16,6 +16,7 @@ from interlock.v1 import error_reason_pb2
 from interlock_gateway import errors
 from interlock_gateway.artifacts import errors as artifact_errors
 from interlock_gateway.errors import InterlockError, RequestError, RequestFault
+from interlock_gateway.http2.status import Status
 from interlock_gateway.pipeline import state_records
 from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error, status_details
@@ -38,7 +39,7 @@ def test_every_fault_has_a_code_and_a_reason_of_the_protos(fault: RequestFault) 
     documented = documented_code(reason)
     assert documented == code.name
     retried = any(detail.Is(RetryInfo.DESCRIPTOR) for detail in refusal.details)
-    assert retried or code is not Code.RESOURCE_EXHAUSTED or fault is RequestFault.TOO_LARGE
+    assert retried or code is not Status.RESOURCE_EXHAUSTED or fault is RequestFault.TOO_LARGE
 
 
 def documented_code(reason: int) -> str:

@@ -2,11 +2,10 @@
 
 import logging
 
-import grpc
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
-from google.rpc.status_pb2 import Status
+from google.rpc.status_pb2 import Status as StatusMessage
 from interlock.v1.error_reason_pb2 import ErrorReason
 from interlock.v1.request_error_pb2 import RequestError as RequestErrorMessage
 
@@ -18,54 +17,54 @@ from interlock_gateway.errors import (
     RequestError,
     RequestFault,
 )
+from interlock_gateway.http2.status import Status
 from interlock_gateway.pipeline.ports import SessionEndedError, StateError, StateOverloadedError, StateUnavailableError
 
 DOMAIN = "interlock.dev"
 STATUS_KEY = "grpc-status-details-bin"
 _log = logging.getLogger(__name__)
 
-Code = grpc.StatusCode
-STATUS_OF: dict[RequestFault, tuple[grpc.StatusCode, ErrorReason]] = {
-    RequestFault.INVALID_FIELD: (Code.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_FIELD),
-    RequestFault.INVALID_PATTERN: (Code.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_PATTERN),
-    RequestFault.INVALID_PAGE_TOKEN: (Code.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_PAGE_TOKEN),
-    RequestFault.UNAUTHENTICATED: (Code.UNAUTHENTICATED, ErrorReason.ERROR_REASON_UNAUTHENTICATED),
-    RequestFault.ROLE_MISSING: (Code.PERMISSION_DENIED, ErrorReason.ERROR_REASON_ROLE_REQUIRED),
-    RequestFault.NOT_YOUR_SESSION: (Code.PERMISSION_DENIED, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION),
-    RequestFault.OWN_CALL: (Code.PERMISSION_DENIED, ErrorReason.ERROR_REASON_OWN_CALL),
+STATUS_OF: dict[RequestFault, tuple[Status, ErrorReason]] = {
+    RequestFault.INVALID_FIELD: (Status.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_FIELD),
+    RequestFault.INVALID_PATTERN: (Status.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_PATTERN),
+    RequestFault.INVALID_PAGE_TOKEN: (Status.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_INVALID_PAGE_TOKEN),
+    RequestFault.UNAUTHENTICATED: (Status.UNAUTHENTICATED, ErrorReason.ERROR_REASON_UNAUTHENTICATED),
+    RequestFault.ROLE_MISSING: (Status.PERMISSION_DENIED, ErrorReason.ERROR_REASON_ROLE_REQUIRED),
+    RequestFault.NOT_YOUR_SESSION: (Status.PERMISSION_DENIED, ErrorReason.ERROR_REASON_NOT_YOUR_SESSION),
+    RequestFault.OWN_CALL: (Status.PERMISSION_DENIED, ErrorReason.ERROR_REASON_OWN_CALL),
     RequestFault.APPROVER_GROUP_MISSING: (
-        Code.PERMISSION_DENIED,
+        Status.PERMISSION_DENIED,
         ErrorReason.ERROR_REASON_APPROVER_GROUP_REQUIRED,
     ),
-    RequestFault.ROOT_NOT_ALLOWED: (Code.PERMISSION_DENIED, ErrorReason.ERROR_REASON_WORKSPACE_ROOT_NOT_ALLOWED),
-    RequestFault.SESSION_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_SESSION_NOT_FOUND),
-    RequestFault.SESSION_CLOSED: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_SESSION_CLOSED),
-    RequestFault.SESSION_EXISTS: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_SESSION_EXISTS),
-    RequestFault.CALL_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_CALL_NOT_FOUND),
-    RequestFault.CALL_ID_REUSED: (Code.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_CALL_ID_REUSED),
-    RequestFault.OPERATION_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_OPERATION_NOT_FOUND),
-    RequestFault.CHECKPOINT_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_CHECKPOINT_NOT_FOUND),
-    RequestFault.CHECKPOINT_NOT_OPEN: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_CHECKPOINT_NOT_OPEN),
-    RequestFault.ARTIFACT_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_ARTIFACT_NOT_FOUND),
-    RequestFault.PROVIDER_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_PROVIDER_NOT_FOUND),
-    RequestFault.TOOL_NOT_FOUND: (Code.NOT_FOUND, ErrorReason.ERROR_REASON_TOOL_NOT_FOUND),
-    RequestFault.NAME_TAKEN: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NAME_TAKEN),
-    RequestFault.ROLLBACK_IN_PROGRESS: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_ROLLBACK_IN_PROGRESS),
-    RequestFault.STALE_CONFIRMATION: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_STALE_CONFIRMATION),
-    RequestFault.NOT_ENABLED: (Code.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_ENABLED),
-    RequestFault.BATCH_STOPPED: (Code.ABORTED, ErrorReason.ERROR_REASON_BATCH_STOPPED),
-    RequestFault.TOO_LARGE: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
-    RequestFault.LIMIT_REACHED: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_LIMIT_REACHED),
-    RequestFault.OVERLOADED: (Code.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_OVERLOADED),
-    RequestFault.DRAINING: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_DRAINING),
-    RequestFault.DEADLINE: (Code.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED),
-    RequestFault.CANCELLED: (Code.CANCELLED, ErrorReason.ERROR_REASON_CANCELLED),
-    RequestFault.IDENTITY_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_IDENTITY_UNAVAILABLE),
-    RequestFault.STATE_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_STATE_UNAVAILABLE),
-    RequestFault.AUDIT_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_AUDIT_UNAVAILABLE),
-    RequestFault.ARTIFACTS_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_ARTIFACTS_UNAVAILABLE),
-    RequestFault.PROVIDER_UNAVAILABLE: (Code.UNAVAILABLE, ErrorReason.ERROR_REASON_PROVIDER_UNAVAILABLE),
-    RequestFault.INTERNAL: (Code.INTERNAL, ErrorReason.ERROR_REASON_INTERNAL),
+    RequestFault.ROOT_NOT_ALLOWED: (Status.PERMISSION_DENIED, ErrorReason.ERROR_REASON_WORKSPACE_ROOT_NOT_ALLOWED),
+    RequestFault.SESSION_NOT_FOUND: (Status.NOT_FOUND, ErrorReason.ERROR_REASON_SESSION_NOT_FOUND),
+    RequestFault.SESSION_CLOSED: (Status.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_SESSION_CLOSED),
+    RequestFault.SESSION_EXISTS: (Status.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_SESSION_EXISTS),
+    RequestFault.CALL_NOT_FOUND: (Status.NOT_FOUND, ErrorReason.ERROR_REASON_CALL_NOT_FOUND),
+    RequestFault.CALL_ID_REUSED: (Status.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_CALL_ID_REUSED),
+    RequestFault.OPERATION_NOT_FOUND: (Status.NOT_FOUND, ErrorReason.ERROR_REASON_OPERATION_NOT_FOUND),
+    RequestFault.CHECKPOINT_NOT_FOUND: (Status.NOT_FOUND, ErrorReason.ERROR_REASON_CHECKPOINT_NOT_FOUND),
+    RequestFault.CHECKPOINT_NOT_OPEN: (Status.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_CHECKPOINT_NOT_OPEN),
+    RequestFault.ARTIFACT_NOT_FOUND: (Status.NOT_FOUND, ErrorReason.ERROR_REASON_ARTIFACT_NOT_FOUND),
+    RequestFault.PROVIDER_NOT_FOUND: (Status.NOT_FOUND, ErrorReason.ERROR_REASON_PROVIDER_NOT_FOUND),
+    RequestFault.TOOL_NOT_FOUND: (Status.NOT_FOUND, ErrorReason.ERROR_REASON_TOOL_NOT_FOUND),
+    RequestFault.NAME_TAKEN: (Status.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NAME_TAKEN),
+    RequestFault.ROLLBACK_IN_PROGRESS: (Status.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_ROLLBACK_IN_PROGRESS),
+    RequestFault.STALE_CONFIRMATION: (Status.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_STALE_CONFIRMATION),
+    RequestFault.NOT_ENABLED: (Status.FAILED_PRECONDITION, ErrorReason.ERROR_REASON_NOT_ENABLED),
+    RequestFault.BATCH_STOPPED: (Status.ABORTED, ErrorReason.ERROR_REASON_BATCH_STOPPED),
+    RequestFault.TOO_LARGE: (Status.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_TOO_LARGE),
+    RequestFault.LIMIT_REACHED: (Status.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_LIMIT_REACHED),
+    RequestFault.OVERLOADED: (Status.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_OVERLOADED),
+    RequestFault.DRAINING: (Status.UNAVAILABLE, ErrorReason.ERROR_REASON_DRAINING),
+    RequestFault.DEADLINE: (Status.DEADLINE_EXCEEDED, ErrorReason.ERROR_REASON_DEADLINE_EXCEEDED),
+    RequestFault.CANCELLED: (Status.CANCELLED, ErrorReason.ERROR_REASON_CANCELLED),
+    RequestFault.IDENTITY_UNAVAILABLE: (Status.UNAVAILABLE, ErrorReason.ERROR_REASON_IDENTITY_UNAVAILABLE),
+    RequestFault.STATE_UNAVAILABLE: (Status.UNAVAILABLE, ErrorReason.ERROR_REASON_STATE_UNAVAILABLE),
+    RequestFault.AUDIT_UNAVAILABLE: (Status.UNAVAILABLE, ErrorReason.ERROR_REASON_AUDIT_UNAVAILABLE),
+    RequestFault.ARTIFACTS_UNAVAILABLE: (Status.UNAVAILABLE, ErrorReason.ERROR_REASON_ARTIFACTS_UNAVAILABLE),
+    RequestFault.PROVIDER_UNAVAILABLE: (Status.UNAVAILABLE, ErrorReason.ERROR_REASON_PROVIDER_UNAVAILABLE),
+    RequestFault.INTERNAL: (Status.INTERNAL, ErrorReason.ERROR_REASON_INTERNAL),
 }
 _RETRY_S = {
     RequestFault.OVERLOADED: 1,
@@ -99,12 +98,12 @@ def as_request_error(error: BaseException) -> RequestError:
     return RequestError(RequestFault.INTERNAL, "the gateway failed on this request; its log says why")
 
 
-def status_details(error: RequestError) -> tuple[grpc.StatusCode, str, bytes]:
+def status_details(error: RequestError) -> tuple[Status, str, bytes]:
     """The gRPC code, the sentence, and the encoded `google.rpc.Status` with its ErrorInfo."""
     code, reason = STATUS_OF[error.fault]
     info = ErrorInfo(reason=ErrorReason.Name(reason).removeprefix("ERROR_REASON_"), domain=DOMAIN)
     info.metadata.update(error.metadata)
-    status = Status(code=code.value[0], message=error.message)
+    status = StatusMessage(code=code, message=error.message)
     status.details.append(_packed(info))
     retry_s = _RETRY_S.get(error.fault) if error.retry_s is None else error.retry_s
     if retry_s is not None:
@@ -118,7 +117,7 @@ def inside_a_stream(error: BaseException) -> RequestErrorMessage:
     """The same, for the one call of many that it is about: the stream goes on."""
     failed = as_request_error(error)
     code, reason = STATUS_OF[failed.fault]
-    return RequestErrorMessage(code=code.value[0], message=failed.message, reason=reason, metadata=failed.metadata)
+    return RequestErrorMessage(code=code, message=failed.message, reason=reason, metadata=failed.metadata)
 
 
 def _packed(message: ErrorInfo | RetryInfo) -> Any:

@@ -1,13 +1,9 @@
-"""The listeners: one for each kind of credential, so that an agent's socket does not even have the admin service.
+"""The listener that grpcio brings."""
 
-`GrpcioListener` is the one that grpcio brings; `transport/http2` has the other. Both serve the same RPCs.
-"""
-
-import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, NoReturn, cast
 
 import grpc
 import grpc.aio
@@ -31,37 +27,12 @@ from interlock_gateway.transport.grpc.errors import STATUS_KEY, status_details
 from interlock_gateway.transport.grpc.peers import Context, peer_of
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
-GATEWAY_SERVICE = "interlock.v1.GatewayService"
-ADMIN_SERVICE = "interlock.v1.AdminService"
-APPROVAL_SERVICE = "interlock.v1.ApprovalService"
-HUB_SERVICE = "interlock.v1.ProviderHubService"
 CONNECTIONS = 1024
 """Connections that an address has at once; more are closed as they come."""
 HANDSHAKE_MS = 10_000
 AGE_MS = 3_600_000
 """How old a connection with TLS may get: grpcio cannot send those away whose authority is not believed any more."""
-LAST_WORDS_S = 0.1
-"""How long an answer that was given may take to leave."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
-
-
-class Listener(Protocol):
-    """Addresses that are listened on, with the RPCs that are served there."""
-
-    def listen(self, address: str, socket_mode: int) -> str:
-        """Bind to `address`; the address in full, with the port that was chosen. Raises `ConfigError`."""
-
-    async def start(self) -> None:
-        """Serve."""
-
-    async def stop(self, grace_s: float) -> None:
-        """Take no new calls; give those in flight `grace_s` seconds."""
-
-    async def send_away(self, grace_s: float) -> None:
-        """Have those who came over TCP come again, by whatever is before this gateway, and serve on.
-
-        What they asked for may go on for `grace_s` seconds.
-        """
 
 
 class GrpcioListener:
@@ -121,21 +92,6 @@ class GrpcioListener:
     async def stop(self, grace_s: float) -> None:
         """Take no new calls; give those in flight `grace_s` seconds."""
         await self._server.stop(grace_s)
-
-
-async def stop_all(listeners: Sequence[Listener], over: Coroutine[Any, Any, None], grace_s: float) -> None:
-    """Stop `listeners`: at once for new RPCs, and for those under way when all is `over`, in `grace_s` at most.
-
-    Watches of health and reflection have no end of their own, and are not waited for.
-    """
-    stopping = asyncio.gather(*(listener.stop(grace_s) for listener in listeners))
-    ended = asyncio.create_task(over)
-    try:
-        await asyncio.wait((stopping, ended), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        ended.cancel()
-    await asyncio.gather(*(listener.stop(LAST_WORDS_S) for listener in listeners))
-    await stopping
 
 
 class _ByPath(grpc.GenericRpcHandler):
@@ -230,5 +186,5 @@ async def _abort(context: Context, error: RequestError | StatusError) -> NoRetur
         await context.abort(_CODES[error.status], error.message)
     else:
         code, message, details = status_details(error)
-        await context.abort(code, message, trailing_metadata=((STATUS_KEY, details),))
+        await context.abort(_CODES[code], message, trailing_metadata=((STATUS_KEY, details),))
     raise AssertionError("abort raises")

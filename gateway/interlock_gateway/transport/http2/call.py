@@ -348,7 +348,7 @@ def _told_to_wait(fault: RequestFault, message: str, retry_s: float) -> Sequence
 def _fields_of(error: RequestError) -> list[Field]:
     code, message, details = status_details(error)
     return [
-        (b"grpc-status", b"%d" % code.value[0]),
+        (b"grpc-status", b"%d" % code),
         (b"grpc-message", escaped(message)),
         (STATUS_KEY.encode(), binary(details)),
     ]
