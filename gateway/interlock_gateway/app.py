@@ -249,7 +249,7 @@ async def _traced(
     # OpenTelemetry's libraries take 10 MiB: only who traces pays for them.
     from interlock_gateway.telemetry.tracing import traced  # noqa: PLC0415 -- as said above
 
-    tracer, queue = traced(config.tracing, clock, metrics, replica, directory.address_of)
+    tracer, queue = traced(config.tracing, clock, metrics, replica, directory)
     try:
         yield tracer
     finally:

@@ -83,6 +83,7 @@ class CallRequest:
     """One tool call as a surface hands it to the core. `input` is the raw JSON text as sent (PIPE-3).
 
     `deadline_s` is the seconds left to the client, `None` when it set no deadline; `trace` what it sent of its trace.
+    `mcp_revision` is the revision of MCP that it came in by, empty for a call that came otherwise.
     With `rejoins`, a call that people are asked about is the same as the one of the same digest that waits for them
     already, whatever its id: for surfaces whose clients know no call ids.
     """
@@ -98,6 +99,7 @@ class CallRequest:
     checkpoint_mode: CheckpointMode = CheckpointMode.WAIT
     deadline_s: float | None = None
     trace: TraceContext | None = None
+    mcp_revision: str = ""
     rejoins: bool = False
 
 

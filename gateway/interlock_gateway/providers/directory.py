@@ -86,6 +86,11 @@ class Directory:
         connection = self._connections.get(name)
         return connection.provider.address if connection is not None else ""
 
+    def speaks_mcp(self, name: str) -> bool:
+        """Whether the provider is an MCP server."""
+        connection = self._connections.get(name)
+        return connection is not None and connection.provider.kind in {ProviderKind.MCP_HTTP, ProviderKind.MCP_STDIO}
+
     def add(self, spec: ProviderConfig, *, configured: bool) -> Connection:
         """Begin to keep a connection to a provider. Raises `RequestError` when its name is taken."""
         self._check_free(spec.name)

@@ -1,7 +1,7 @@
 """What spans say of a call: who, which tool, what was decided, what came of it. Never what was asked or answered.
 
-Names that OpenTelemetry has are taken from its conventions for generative AI and for gRPC; the others begin with
-`interlock.`.
+Names that OpenTelemetry has are taken from its conventions for generative AI, for MCP and for gRPC; the others begin
+with `interlock.`.
 """
 
 from typing import TypeAlias
@@ -17,6 +17,7 @@ MOST_RULES = 16
 LONGEST = 256
 """The most of one text, in characters: ids come from clients, names of rules from policies."""
 EXECUTE_TOOL = "execute_tool"
+TOOLS_CALL = "tools/call"
 TOOL_ERROR = "tool_error"
 _UNWELL = frozenset({CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN})
 
@@ -30,6 +31,9 @@ def attributes_of(run: CallRun, result: CallResult | None, error: str) -> dict[s
         "interlock.principal.kind": run.principal.kind,
         "interlock.call.kind": run.kind.value,
     }
+    if run.request.mcp_revision:
+        attributes["mcp.method.name"] = TOOLS_CALL
+        attributes["mcp.protocol.version"] = run.request.mcp_revision
     if not run.dry:
         attributes["gen_ai.operation.name"] = EXECUTE_TOOL
     if run.tool is not None:
@@ -72,11 +76,23 @@ def rpc_attributes(method: str, address: str, status: str) -> dict[str, Attribut
     }
     if address.startswith("unix:"):
         return attributes | {"server.address": address.removeprefix("unix:"), "network.transport": "unix"}
-    host, _, port = address.rpartition(":")
-    attributes["server.address"] = host.strip("[]")
-    if port.isdigit():
-        attributes["server.port"] = int(port)
-    return attributes
+    return attributes | _place(address)
+
+
+def mcp_attributes(address: str) -> dict[str, Attribute]:
+    """What the span of `tools/call` at an MCP server says; `address` is a URL, or the command that was started."""
+    attributes: dict[str, Attribute] = {"mcp.method.name": TOOLS_CALL}
+    scheme, mark, rest = address.partition("://")
+    if not mark or scheme not in {"http", "https"}:
+        return attributes | {"network.transport": "pipe"}
+    return attributes | {"network.transport": "tcp"} | _place(rest.partition("/")[0])
+
+
+def _place(address: str) -> dict[str, Attribute]:
+    host, mark, port = address.rpartition(":")
+    if not (mark and port.isdigit()):
+        return {"server.address": address.strip("[]")}
+    return {"server.address": host.strip("[]"), "server.port": int(port)}
 
 
 def _add_result(attributes: dict[str, Attribute], result: CallResult) -> None:

@@ -21,7 +21,15 @@ from interlock_gateway.core.trace import SAMPLED, TraceContext, read_trace
 from interlock_gateway.errors import ProviderError
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tracing_port import Step, StepSpan, word_for
-from interlock_gateway.telemetry.span_attributes import EXECUTE_TOOL, Attribute, attributes_of, error_of, rpc_attributes
+from interlock_gateway.telemetry.span_attributes import (
+    EXECUTE_TOOL,
+    TOOLS_CALL,
+    Attribute,
+    attributes_of,
+    error_of,
+    mcp_attributes,
+    rpc_attributes,
+)
 
 SHORTEST_TURN_S = 0.0005
 """A call that waited less for its turn has no span for that."""
@@ -89,7 +97,9 @@ class SpanTracer:
         clock: Clock,
         hand_over: Callable[[list[SpanRecord]], None],
         address_of: Callable[[str], str],
+        speaks_mcp: Callable[[str], bool] = lambda _name: False,
     ) -> None:
+        self.speaks_mcp = speaks_mcp
         self.sampling = sampling
         self.clock = clock
         self.hand_over = hand_over
@@ -246,15 +256,20 @@ class TracedCall:
         if step not in _METHODS or run.tool is None:
             return attributes
         attributes["interlock.provider"] = run.tool.provider
-        if method := self.method_of(step):
+        method = self.method_of(step)
+        if method.startswith(TOOLS_CALL):
+            attributes |= mcp_attributes(self._tracer.address_of(run.tool.provider))
+        elif method:
             attributes |= rpc_attributes(method, self._tracer.address_of(run.tool.provider), status)
         return attributes
 
     def method_of(self, step: Step) -> str:
-        """The RPC that a step is; empty for one that goes to no provider over gRPC."""
+        """The RPC or MCP request that a step is; empty for one that goes to no other process."""
         tool = self._run.tool
         if tool is None or not self._tracer.address_of(tool.provider):
             return ""
+        if self._tracer.speaks_mcp(tool.provider):
+            return f"{TOOLS_CALL} {tool.name}" if step is Step.DISPATCH else ""
         return _APPLY if step is Step.DISPATCH and self._run.sender is not None else _METHODS.get(step, "")
 
 

@@ -30,6 +30,7 @@ def call_request(caller: McpCaller, params: CallToolRequestParams) -> CallReques
         intent=text_in(caller.meta, INTENT_META),
         deliverable=deliverable,
         trace=trace_in(caller.meta),
+        mcp_revision=caller.version,
     )
 
 
