@@ -1,4 +1,4 @@
-"""Generate the Python stubs of the protos into ``sdk/interlock/v1``.
+"""Generate the Python stubs of the protos: ours into ``sdk/interlock/v1``, those of others where they are served.
 
 The stubs are committed, so that installing the SDK needs no compiler. Run without arguments after changing a
 ``.proto``; ``--check`` writes nothing and exits with 1 when what is committed is not what the protos and the installed
@@ -17,10 +17,15 @@ from google.protobuf import descriptor_pb2
 from grpc_tools import protoc
 
 PROTO_ROOT = Path(__file__).resolve().parent
-STUB_ROOT = PROTO_ROOT.parent / "sdk"
-PACKAGE = Path("interlock/v1")
+ROOT = PROTO_ROOT.parent
+PACKAGES = {
+    Path("interlock/v1"): ROOT / "sdk/interlock/v1",
+    Path("agentgateway/dev/ext_mcp"): ROOT / "gateway/interlock_gateway/transport/extmcp/stubs",
+}
+"""Where the stubs of each package go."""
 GENERATED = ("*_pb2.py", "*_pb2.pyi", "*_pb2_grpc.py", "*_pb2_grpc.pyi", "__init__.py")
-PACKAGE_DOCSTRING = '"""Generated stubs of the Interlock contract; written by ``proto/generate.py``."""\n'
+PACKAGE_DOCSTRING = '"""Generated stubs of {}; written by ``proto/generate.py``."""\n'
+OURS = "the Interlock contract"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,31 +33,40 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Generate the Python stubs of the protos.")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when the committed stubs are stale")
     check_only = parser.parse_args(arguments).check
-    with tempfile.TemporaryDirectory() as scratch:
-        wanted = generate(Path(scratch))
-    committed = read_stubs(STUB_ROOT / PACKAGE)
-    stale = sorted(name for name in wanted.keys() | committed.keys() if wanted.get(name) != committed.get(name))
+    stale = [name for package, stubs in PACKAGES.items() for name in brought_up(package, stubs, check_only=check_only)]
     if check_only:
         for name in stale:
-            print(f"stale: sdk/{PACKAGE / name}", file=sys.stderr)
+            print(f"stale: {name}", file=sys.stderr)
         return 1 if stale else 0
-    write_stubs(STUB_ROOT / PACKAGE, wanted, stale)
     return 0
 
 
-def generate(target: Path) -> dict[str, bytes]:
-    """Return all stubs by file name, generated under ``target``; exits when a proto does not compile."""
-    protos = sorted(path.relative_to(PROTO_ROOT).as_posix() for path in (PROTO_ROOT / PACKAGE).glob("*.proto"))
+def brought_up(package: Path, stubs: Path, *, check_only: bool) -> list[str]:
+    """Bring the stubs of ``package`` up to date unless ``check_only``; which files were stale."""
+    with tempfile.TemporaryDirectory() as scratch:
+        wanted = generate(Path(scratch), package)
+    committed = read_stubs(stubs)
+    stale = sorted(name for name in wanted.keys() | committed.keys() if wanted.get(name) != committed.get(name))
+    if not check_only:
+        write_stubs(stubs, wanted, stale)
+    return [str((stubs / name).relative_to(ROOT)) for name in stale]
+
+
+def generate(target: Path, package: Path) -> dict[str, bytes]:
+    """Return all stubs of ``package`` by file name, generated under ``target``; exits when a proto does not compile."""
+    protos = sorted(path.relative_to(PROTO_ROOT).as_posix() for path in (PROTO_ROOT / package).glob("*.proto"))
     services = [proto for proto in protos if proto.endswith("_service.proto")]
     descriptors = target / "descriptors.binpb"
     run_protoc(protos, f"--python_out={target}", f"--pyi_out={target}", f"--descriptor_set_out={descriptors}")
-    run_protoc(services, f"--grpc_python_out={target}")
-    stub_directory = target / PACKAGE
+    if services:
+        run_protoc(services, f"--grpc_python_out={target}")
+    stub_directory = target / package
     for proto in descriptor_pb2.FileDescriptorSet.FromString(descriptors.read_bytes()).file:
-        if proto.service:
+        if proto.service and proto.name in services:
             types = stub_directory / f"{Path(proto.name).stem}_pb2_grpc.pyi"
             types.write_text(service_types(proto), encoding="utf-8")
-    (stub_directory / "__init__.py").write_text(PACKAGE_DOCSTRING, encoding="utf-8")
+    what = OURS if package.parts[0] == "interlock" else ".".join(package.parts)
+    (stub_directory / "__init__.py").write_text(PACKAGE_DOCSTRING.format(what), encoding="utf-8")
     return read_stubs(stub_directory)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-GENERATED = "sdk/interlock/v1/"
+GENERATED = ("sdk/interlock/v1/", "gateway/interlock_gateway/transport/extmcp/stubs/")
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Generated stubs of agentgateway.dev.ext_mcp; written by ``proto/generate.py``."""
