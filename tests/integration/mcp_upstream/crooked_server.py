@@ -80,7 +80,7 @@ def answer(kind: str, request: dict[str, Any], page: int) -> None:
                 sys.exit(1)
             say({"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})
         case "initialize":
-            result = {
+            result: dict[str, Any] = {
                 "protocolVersion": "2024-11-05" if kind == "old" else request["params"]["protocolVersion"],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": kind, "version": "1"},

@@ -13,7 +13,7 @@ from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError
 from interlock_gateway.providers.mcp.contents import ERROR, MCP_DETAILS, RESULT
 from interlock_gateway.providers.mcp.link import RpcError
 from interlock_gateway.transport.mcp.content import content_of
-from upstream_bench import ERAS, WAYS, call, reached, stdio_config
+from upstream_bench import ERAS, WAYS, call, reached, stdio_config, text_of
 from upstream_server import PARTS, TOOLS
 from waiting import eventually
 
@@ -71,7 +71,7 @@ async def test_arguments_arrive_as_policy_saw_them(way: str) -> None:
     sent = b'{"big": 9007199254740993, "float": 1.0, "one": 1, "text": "\\u2028\\n", "none": null, "list": [[], {}]}'
     async with reached(way) as (provider, _):
         outcome = await provider.execute(call("arguments", sent))
-        assert outcome.content[0].text == repr(json.loads(sent))  # type: ignore[union-attr]  # it is text
+        assert text_of(outcome) == repr(json.loads(sent))
 
 
 @pytest.mark.req("MCP-2", "OBS-2")
@@ -79,9 +79,9 @@ async def test_the_trace_goes_with_the_call_and_the_environment_holds_what_is_co
     trace = TraceContext("a" * 32, "b" * 16, 1)
     async with reached("stdio") as (provider, _):
         meta = await provider.execute(call("meta", trace=trace))
-        assert trace.traceparent in meta.content[0].text  # type: ignore[union-attr]  # it is text
+        assert trace.traceparent in text_of(meta)
         environment = await provider.execute(call("environment"))
-        names = set(environment.content[0].text.split(","))  # type: ignore[union-attr]  # it is text
+        names = set(text_of(environment).split(","))
         assert names - {"LC_CTYPE"} == {"PATH", "HOME"}
     assert "SECRET" not in repr(stdio_config(environment={"SECRET": "hunter2hunter2"}))
 
@@ -110,6 +110,7 @@ class Person:
         self.asked: list[tuple[str, Any]] = []
 
     async def request(self, method: str, params: Any, *, key: str = "") -> dict[str, Any]:
+        del key
         self.asked.append((method, params))
         return {"action": "accept", "content": {"name": "Ada"}}
 
@@ -120,7 +121,7 @@ async def test_a_server_may_not_ask_the_client_unless_it_is_allowed_to(way: str)
     async with reached(way, "handshake") as (provider, _):
         outcome = await provider.execute(call("ask"))
         assert outcome.is_error
-        assert "not supported" in outcome.content[0].text.lower()  # type: ignore[union-attr]  # it is text
+        assert "not supported" in text_of(outcome).lower()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -133,7 +134,7 @@ async def test_a_server_that_is_allowed_to_asks_the_client_whose_call_it_runs(wa
     clients.register("another session", other)
     async with reached(way, "handshake", allow=("elicitation",), clients=clients) as (provider, _):
         outcome = await provider.execute(call("ask"))
-        assert outcome.content[0].text == "accept {'name': 'Ada'}"  # type: ignore[union-attr]  # it is text
+        assert text_of(outcome) == "accept {'name': 'Ada'}"
         ((method, params),) = person.asked
         assert method == "elicitation/create"
         assert params["message"] == "Who are you?"

@@ -10,7 +10,8 @@ from typing import Any
 
 import uvicorn
 from interlock_gateway.config_providers import McpUpstreamConfig
-from interlock_gateway.core.outcome import Invocation
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.outcome import Invocation, ToolOutcome
 from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.providers.mcp.provider import McpProvider
@@ -47,6 +48,11 @@ def call(
 ) -> Invocation:
     """A call of session `s`."""
     return Invocation("s", "c", tool, arguments, deadline_s, trace=trace)
+
+
+def text_of(outcome: ToolOutcome) -> str:
+    """The text of an outcome."""
+    return "".join(part.text for part in outcome.content if isinstance(part, Text))
 
 
 @asynccontextmanager

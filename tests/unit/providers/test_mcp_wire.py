@@ -9,6 +9,7 @@ from interlock_gateway.providers.mcp.sse import Event, EventReader, EventTooLarg
 from interlock_gateway.providers.mcp.target import shown_url
 from interlock_gateway.providers.mcp.throttle import LINES_AT_ONCE, LogBudget, Throttle
 
+SURROGATE = b'{"jsonrpc":"2.0","result":"\\ud800"}'
 STREAM = (
     b': hello\r\nid: 1\r\nretry: 250\r\ndata: \r\n\r\nevent: message\ndata: {"a":\ndata: 1}\nid:2\n\ndata:x\r\rrest'
 )

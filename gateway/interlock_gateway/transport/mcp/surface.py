@@ -28,6 +28,7 @@ from interlock_gateway.transport.mcp.answers import answered, asked_of
 from interlock_gateway.transport.mcp.changes import ToolChanges
 from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client
+from interlock_gateway.transport.mcp.consent import ConsentAsking
 from interlock_gateway.transport.mcp.freshness import FRESH
 from interlock_gateway.transport.mcp.guard import LISTEN, Guard
 from interlock_gateway.transport.mcp.parts import SurfaceParts, directory_of
@@ -62,6 +63,7 @@ class Surface:
         self.parts = parts
         self._directory = directory_of(parts)
         self._calls = CheckpointCalls(parts, Relays(self._directory, parts.parts.registry))
+        self._consent = ConsentAsking(parts, self._calls)
         self._under_way = TaskKeeper()
         self._changes = ToolChanges(parts.parts.registry)
         self._listeners = ListenHandler(self._changes.bus, max_subscriptions=parts.config.max_connections)
@@ -117,7 +119,7 @@ class Surface:
         call = call_request(caller, params)
         asked = asked_of(self.parts.parts, caller, params.name)
         client = Client(ctx, caller, state=params.request_state, answers=params.input_responses)
-        run = partial(self._apart, partial(self._calls.handle, caller.principal, call, client))
+        run = partial(self._apart, partial(self._consent.handle, caller.principal, call, client))
         answer = await with_progress(caller, ctx.session, run)
         if params.name == ACTIVATE:
             self._changes.activated(ctx.lifespan_context)
