@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,10 @@ from interlock_gateway.cli.exit_codes import ExitCode
 from running_programs import PATIENCE_S, Place, started
 from toolchains import Example
 from waiting import eventually_blocking
+
+# Maven ends its output with them wherever it goes.
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+PAGES = ((1, 8000), (8001, 8000), (16001, 4000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +80,10 @@ def ended(agent: "subprocess.Popen[str]", log: Path) -> Ended:
     """How an agent ended that was left to itself."""
     printed, _ = agent.communicate(timeout=PATIENCE_S)
     lines: dict[str, list[str]] = {}
-    for line in printed.splitlines():
+    for line in COLOURS.sub("", printed).splitlines():
         word, _, rest = line.partition(": ")
         lines.setdefault(word, []).append(rest)
-    return Ended(lines, log.read_text(encoding="utf-8"), agent.returncode)
+    return Ended(lines, COLOURS.sub("", log.read_text(encoding="utf-8")), agent.returncode)
 
 
 def refused_tour(at: Place, example: Example, command: str, scratch: Path, **env: str) -> Ended:
@@ -120,9 +125,6 @@ def check_tour(at: Place, told: Ended, name: str) -> None:
     assert lines["page"] == [f"from line {first}, {count} lines" for first, count in PAGES]
     assert "[CALL_ID_REUSED" in lines["mistake"][0]
     assert "call id twice was used for another call" in lines["mistake"][0]
-
-
-PAGES = ((1, 8000), (8001, 8000), (16001, 4000))
 
 
 @contextmanager

@@ -37,6 +37,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * An agent's side of Interlock: what an agent does with a gateway, one method each. Run it where {@code interlock init}
@@ -58,7 +59,7 @@ public final class Agent implements AutoCloseable {
         session = gateway().openSession(request).getSession().getSessionId();
     }
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws InterruptedException {
         ManagedChannel channel = Gateway.connect();
         try (Agent agent = new Agent(GatewayServiceGrpc.newBlockingStub(channel))) {
             agent.list();
@@ -73,7 +74,7 @@ public final class Agent implements AutoCloseable {
             System.err.println("failed: " + explain(error));
             System.exit(1);
         } finally {
-            channel.shutdownNow();
+            channel.shutdown().awaitTermination(5, TimeUnit.SECONDS);
         }
     }
 
