@@ -104,12 +104,12 @@ async def test_a_client_that_cannot_ask_is_told_what_to_do_and_the_same_call_aga
         await decide(asking, ApproverDecision.APPROVE)
         done = await drop(client)
         another = await drop(client)
+        assert len(await checkpoints(asking)) == 2
 
     assert "A person has to decide about this call" in text_of(first)
     assert "make this very call again" in text_of(again)
     assert text_of(done) == "dropped users"
     assert "A person has to decide" in text_of(another)
-    assert len(await checkpoints(asking)) == 2
     assert asking.at.ledger.ran == [("drop", "users")]
     await watch.aclose()
 

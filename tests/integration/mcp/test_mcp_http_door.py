@@ -72,8 +72,7 @@ async def test_an_operator_may_not_call_tools_over_mcp(at: McpBench) -> None:
 
 async def opened_as_far_as_it_goes(at: McpBench, http: httpx2.AsyncClient) -> dict[str, Any]:
     answer = await http.post(at.url, json=initialize(), headers=ACCEPT)
-    (data,) = [line for line in answer.text.splitlines() if line.startswith("data: ")]
-    found: dict[str, Any] = json.loads(data.removeprefix("data: "))
+    found: dict[str, Any] = answer.json()
     return found
 
 

@@ -6,7 +6,7 @@ import json
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
@@ -17,6 +17,7 @@ from interlock_gateway.transport.mcp.errors import as_mcp_error
 from interlock_gateway.transport.mcp.http_door import PEER
 from interlock_gateway.transport.mcp.http_sessions import HttpSessions
 from interlock_gateway.transport.mcp.origins import Origins
+from interlock_gateway.transport.mcp.stateless import Stateless
 from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
 from interlock_gateway.transport.mcp.wires import PRINCIPAL
 
@@ -44,7 +45,7 @@ class McpHttp:
         door: Authenticator,
         origins: Origins,
         sessions: HttpSessions,
-        modern: ASGIApp,
+        modern: Stateless,
         *,
         max_bytes: int,
         max_depth: int,
@@ -73,19 +74,18 @@ class McpHttp:
 
     async def _admitted(self, request: Request) -> ASGIApp:
         """What answers `request`. Raises `RequestError`, `BadMessageError`, `ClientDisconnect`."""
-        if request.url.path != PATH:
+        if request.scope["path"] != PATH:
             return Response(status_code=404)
         if (strange := self._origins.refusal(request.headers)) is not None:
             return Response(strange, status_code=403)
         request.scope[PRINCIPAL] = await self._principal(request)
-        body, message = b"", {}
+        message = {}
         if request.method == "POST":
-            body = await _read(request, self._max_bytes)
-            message = read_message(body, max_depth=self._max_depth)
+            message = read_message(await _read(request, self._max_bytes), max_depth=self._max_depth)
         version = request.headers.get("mcp-protocol-version")
         is_modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
-        serving = self._modern if is_modern else self._sessions.serving(request, message)
-        return self._sharing(request.scope[PRINCIPAL].id, _replaying(body, serving))
+        serving = (self._modern if is_modern else self._sessions).serving(request, message)
+        return self._sharing(request.scope[PRINCIPAL].id, serving)
 
     def _sharing(self, principal_id: str, app: ASGIApp) -> ASGIApp:
         """`app`, in one of the places there are for requests: nobody has them all. Raises `RequestError`."""
@@ -106,20 +106,6 @@ class McpHttp:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
         found = self._door.principal(headers, request.scope[PEER])
         return found if isinstance(found, Principal) else await found
-
-
-def _replaying(body: bytes, app: ASGIApp) -> ASGIApp:
-    """`app`, which is given a body that was read already."""
-
-    async def replaying(scope: Scope, receive: Receive, send: Send) -> None:
-        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def again() -> Message:
-            return pending.pop() if pending else await receive()
-
-        await app(scope, again, send)
-
-    return replaying
 
 
 async def _read(request: Request, most: int) -> bytes:

@@ -155,4 +155,4 @@ class HttpDoor:
         surface = await self._surface()
         from interlock_gateway.transport.mcp.http_host import HttpHost  # noqa: PLC0415 -- loaded with the surface
 
-        return await HttpHost.opened(surface, self._parts, self._door)
+        return HttpHost(surface, self._parts, self._door)

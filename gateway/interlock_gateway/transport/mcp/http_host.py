@@ -1,58 +1,59 @@
-"""What serves MCP over HTTP: sessions of the revisions that have them, and the SDK's entry for others."""
+"""What serves MCP over HTTP: sessions of the revisions that have them, and requests that stand for themselves."""
 
-import asyncio
+from collections.abc import Mapping
+from typing import Any
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.inbound import x_mcp_header_map
 
 from interlock_gateway.config_loader.addresses import TcpAddress, parse_address
 from interlock_gateway.identity.authenticate import Authenticator
+from interlock_gateway.registry.registry import ToolRegistry
 from interlock_gateway.transport.mcp.http import McpHttp
 from interlock_gateway.transport.mcp.http_sessions import HttpSessions
 from interlock_gateway.transport.mcp.origins import Origins
 from interlock_gateway.transport.mcp.parts import SurfaceParts
+from interlock_gateway.transport.mcp.stateless import Stateless
 from interlock_gateway.transport.mcp.surface import Surface
+from interlock_gateway.transport.mcp.wires import Wire
 
 
 class HttpHost:
-    """The application of one address, and what runs beside it. Made by `opened`."""
+    """The application of one address, and the sessions that it has open."""
 
     def __init__(self, surface: Surface, parts: SurfaceParts, door: Authenticator) -> None:
-        limits = parts.parts.settings
-        self._stopped = asyncio.Event()
-        self._ready = asyncio.Event()
         self._sessions = HttpSessions(surface)
-        self._modern = StreamableHTTPSessionManager(
-            surface.server, stateless=True, max_request_body_size=parts.open_rpcs.max_bytes
-        )
         self.app = McpHttp(
             door,
             origins_of(parts),
             self._sessions,
-            self._modern.handle_request,
+            Stateless(surface.server, Wire(), HeaderSchemas(parts.parts.registry)),
             max_bytes=parts.open_rpcs.max_bytes,
-            max_depth=limits.max_depth,
+            max_depth=parts.parts.settings.max_depth,
             max_requests=parts.config.max_connections,
         )
-        self._running = asyncio.create_task(self._run())
-
-    @classmethod
-    async def opened(cls, surface: Surface, parts: SurfaceParts, door: Authenticator) -> "HttpHost":
-        """One that serves."""
-        host = cls(surface, parts, door)
-        await host._ready.wait()
-        return host
 
     async def close(self) -> None:
         """End every session."""
         await self._sessions.close()
-        self._stopped.set()
-        await self._running
 
-    async def _run(self) -> None:
-        # What the SDK opens it must close in the same task.
-        async with self._modern.run():
-            self._ready.set()
-            await self._stopped.wait()
+
+class HeaderSchemas:
+    """The schemas of the tools that want some of their arguments in headers too."""
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self._looked_at: dict[str, tuple[Mapping[str, Any], bool]] = {}
+
+    def __call__(self, name: str) -> Mapping[str, Any] | None:
+        """The tool's schema; nothing when it wants none."""
+        tool = self._registry.find(name)
+        if tool is None:
+            return None
+        schema = tool.shown.input_schema
+        seen = self._looked_at.get(name)
+        if seen is None or seen[0] is not schema:
+            seen = self._looked_at[name] = schema, bool(x_mcp_header_map(schema))
+        return schema if seen[1] else None
 
 
 def origins_of(parts: SurfaceParts) -> Origins:

@@ -1,36 +1,31 @@
 """MCP sessions over HTTP, of the revisions that begin with a handshake: each belongs to the principal who opened it."""
 
 import asyncio
-import contextlib
 import uuid
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from mcp.server.runner import serve_loop
-from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.transport.mcp.session_transport import SessionTransport
 from interlock_gateway.transport.mcp.surface import Surface
 from interlock_gateway.transport.mcp.wires import PRINCIPAL, Wire
-
-_OK = 400
-"""Statuses below say that a handshake was taken."""
 
 
 @dataclass(slots=True)
 class _HttpSession:
-    """One MCP session: whose it is, the SDK's transport, and the task that serves it."""
+    """One MCP session: whose it is, and what serves it."""
 
     owner: str
-    transport: StreamableHTTPServerTransport
+    transport: SessionTransport
     wire: Wire
-    ready: asyncio.Event = field(default_factory=asyncio.Event)
-    task: "asyncio.Task[None] | None" = None
 
 
 class HttpSessions:
@@ -55,11 +50,11 @@ class HttpSessions:
             # Another's is answered as one that does not exist.
             if found is None or found.owner != principal.id:
                 return _not_found()
-            return found.transport.handle_request
+            return found.transport.serving(request, message)
         if message.get("method") != "initialize":
             return _bad("this needs the Mcp-Session-Id of an open session: send initialize first")
         self._check_room(principal)
-        return _Opening(self, principal)
+        return _Opening(self, principal, request, message)
 
     def _check_room(self, principal: Principal) -> None:
         if self._closing:
@@ -69,48 +64,34 @@ class HttpSessions:
         if self._owned[principal.id] >= self._config.max_sessions_per_principal:
             raise RequestError(RequestFault.LIMIT_REACHED, "you have too many MCP sessions open", retry_s=1)
 
-    async def open(self, principal: Principal) -> tuple[str, StreamableHTTPServerTransport]:
+    def open(self, principal: Principal) -> tuple[str, SessionTransport]:
         """Open a session for `principal`."""
         session_id = uuid.uuid4().hex
-        transport = StreamableHTTPServerTransport(session_id, idle_timeout=self._config.session_idle_s)
-        session = _HttpSession(principal.id, transport, Wire.opened(principal))
-        self._open[session_id] = session
+        wire = Wire.opened(principal)
+        transport = SessionTransport(
+            session_id,
+            self._surface.server,
+            wire,
+            self._surface.options(),
+            idle_s=self._config.session_idle_s,
+            ended=partial(self.end, session_id),
+        )
+        self._open[session_id] = _HttpSession(principal.id, transport, wire)
         self._owned[principal.id] += 1
-        session.task = asyncio.create_task(self._run(session_id, session))
-        await session.ready.wait()
         return session_id, transport
 
     async def end(self, session_id: str) -> None:
-        """End a session, and wait until it has ended."""
+        """End a session."""
         session = self._open.get(session_id)
-        if session is not None and session.task is not None:
-            await session.transport.terminate()
-            await asyncio.wait((session.task,))
+        if session is not None:
+            self._forget(session_id, session)
+            await session.transport.close()
+            await session.wire.close(self._surface.parts.pipeline)
 
     async def close(self) -> None:
         """End all of them, and open no more."""
         self._closing = True
         await asyncio.gather(*map(self.end, tuple(self._open)))
-
-    async def _run(self, session_id: str, session: _HttpSession) -> None:
-        transport, server = session.transport, self._surface.server
-        try:
-            async with transport.connect() as (incoming, outgoing):
-                session.ready.set()
-                with transport.idle_scope or contextlib.nullcontext():
-                    await serve_loop(
-                        server,
-                        incoming,
-                        outgoing,
-                        lifespan_state=session.wire,
-                        session_id=session_id,
-                        init_options=self._surface.options(),
-                    )
-        finally:
-            session.ready.set()
-            self._forget(session_id, session)
-            await transport.terminate()
-            await session.wire.close(self._surface.parts.pipeline)
 
     def _forget(self, session_id: str, session: _HttpSession) -> None:
         if self._open.pop(session_id, None) is not None:
@@ -122,24 +103,18 @@ class HttpSessions:
 class _Opening:
     """Answers the request that opens a session; refused, nothing of it stays."""
 
-    def __init__(self, sessions: HttpSessions, principal: Principal) -> None:
+    def __init__(self, sessions: HttpSessions, principal: Principal, request: Request, message: dict[str, Any]) -> None:
         self._sessions = sessions
         self._principal = principal
+        self._request = request
+        self._message = message
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        session_id, transport = await self._sessions.open(self._principal)
-        taken = False
-
-        async def watched(message: Message) -> None:
-            nonlocal taken
-            if message["type"] == "http.response.start":
-                taken = message["status"] < _OK
-            await send(message)
-
+        session_id, transport = self._sessions.open(self._principal)
         try:
-            await transport.handle_request(scope, receive, watched)
+            await transport.serving(self._request, self._message)(scope, receive, send)
         finally:
-            if not taken:
+            if not transport.shaken:
                 await self._sessions.end(session_id)
 
 
