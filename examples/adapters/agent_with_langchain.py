@@ -8,9 +8,9 @@ from interlock.adapters import AdapterOptions
 from interlock.adapters.langchain import GatewayMiddleware
 from langchain.agents import create_agent
 from langchain_core.language_models import FakeMessagesListChatModel
-from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
-SCRIPT = [
+SCRIPT: list[BaseMessage] = [
     AIMessage("", tool_calls=[ToolCall(name="read", args={"path": "README.md"}, id="1")]),
     AIMessage(
         "", tool_calls=[ToolCall(name="write", args={"path": "plan.md", "content": "Water the plants.\n"}, id="2")]
@@ -40,7 +40,7 @@ async def main() -> None:
     async with Gateway() as gateway, await gateway.open_session(intent="write a plan") as session:
         middleware = GatewayMiddleware(session, options)
         agent = create_agent(MODEL, system_prompt="You plan the garden.", middleware=[middleware])
-        run = await agent.ainvoke({"messages": [("user", "Write a plan.")]})
+        run = await agent.ainvoke({"messages": [HumanMessage("Write a plan.")]})
         print(run["messages"][-1].content)
 
 

@@ -6,10 +6,10 @@ from interlock import SyncGateway
 from interlock.adapters import AdapterOptions
 from interlock.adapters.langgraph import GatewayTools
 from langchain_core.language_models import FakeMessagesListChatModel
-from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-SCRIPT = [
+SCRIPT: list[BaseMessage] = [
     AIMessage("", tool_calls=[ToolCall(name="read", args={"path": "README.md"}, id="1")]),
     AIMessage(
         "", tool_calls=[ToolCall(name="write", args={"path": "plan.md", "content": "Water the plants.\n"}, id="2")]
@@ -42,10 +42,11 @@ def main() -> None:
         def think(state: MessagesState) -> dict[str, Any]:
             offer = tools.offer()
             model = MODEL.bind_tools(offer.tools, tool_choice=offer.tool_choice)
-            return {"messages": [model.invoke([("system", offer.prompt), *state["messages"]])]}
+            return {"messages": [model.invoke([SystemMessage(offer.prompt), *state["messages"]])]}
 
         def after(state: MessagesState) -> str:
-            return "tools" if state["messages"][-1].tool_calls else END
+            last = state["messages"][-1]
+            return "tools" if isinstance(last, AIMessage) and last.tool_calls else END
 
         graph = StateGraph(MessagesState)
         graph.add_node("think", think)
@@ -53,7 +54,7 @@ def main() -> None:
         graph.add_edge(START, "think")
         graph.add_conditional_edges("think", after, ["tools", END])
         graph.add_edge("tools", "think")
-        run = graph.compile().invoke({"messages": [("user", "Write a plan.")]})
+        run = graph.compile().invoke({"messages": [HumanMessage("Write a plan.")]})
         print(run["messages"][-1].content)
 
 

@@ -9,7 +9,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-SCRIPT = [
+SCRIPT: list[ToolCallPart | TextPart] = [
     ToolCallPart("read", {"path": "README.md"}),
     ToolCallPart("write", {"path": "plan.md", "content": "Water the plants.\n"}),
     ToolCallPart("resolve", {"action": "apply", "reason": "that is the plan"}),

@@ -29,7 +29,8 @@ __all__ = ["AdapterOptions"]
 class AdapterOptions:
     """How an adapter makes calls.
 
-    `timeout` is the deadline of each request in seconds, the session's when None. With `checkpoint_mode="detach"` a
+    `timeout` is the deadline of each request in seconds, the session's when None: a minute, unless the gateway was
+    opened with another, which is little where people decide. With `checkpoint_mode="detach"` a
     call that a person has to decide about is answered at once; when the model makes it again, it waits for the outcome,
     up to `timeout`. `raises` raises an InterlockError for each call that did not complete, which ends the framework's
     run. `framework_ids` takes the framework's ids of tool calls as those of the gateway: a call that is made again

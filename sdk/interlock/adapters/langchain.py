@@ -10,14 +10,17 @@ see `interlock.adapters.langgraph`, which also serves models and graphs without 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.messages import SystemMessage, ToolMessage
-from langgraph.types import Command
-
 from interlock import Session, SyncSession
+from interlock._extras import extra
 from interlock.adapters import AdapterOptions
 from interlock.adapters._shapes import Offer
-from interlock.adapters.langgraph import GatewayTools
+
+with extra("langchain"):
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse, ToolCallRequest
+    from langchain_core.messages import SystemMessage, ToolMessage
+    from langgraph.types import Command
+
+    from interlock.adapters.langgraph import GatewayTools
 
 __all__ = ["GatewayMiddleware"]
 

@@ -13,18 +13,20 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from langchain_core.messages import ToolCall, ToolMessage
-from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from langgraph.prebuilt import ToolNode
-from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command
-
 from interlock import Session, SyncSession
+from interlock._extras import extra
 from interlock.adapters import AdapterOptions
 from interlock.adapters._answers import Answer
 from interlock.adapters._bridge import Asked, Bridge, Turn
 from interlock.adapters._shapes import Offer, chat_definition
 from interlock.results import CallResult, Content, ContentKind
+
+with extra("langgraph"):
+    from langchain_core.messages import ToolCall, ToolMessage
+    from langchain_core.tools import BaseTool, StructuredTool, ToolException
+    from langgraph.prebuilt import ToolNode
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+    from langgraph.types import Command
 
 __all__ = ["GatewayTools"]
 

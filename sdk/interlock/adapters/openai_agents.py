@@ -12,23 +12,25 @@ from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents import (
-    Agent,
-    FunctionTool,
-    RunContextWrapper,
-    TContext,
-    Tool,
-    ToolOutputFileContent,
-    ToolOutputImage,
-    ToolOutputText,
-)
-from agents.tool_context import ToolContext
-
 from interlock import Session
+from interlock._extras import extra
 from interlock.adapters import AdapterOptions
 from interlock.adapters._answers import Answer, named
 from interlock.adapters._bridge import Asked, Bridge, Turn
 from interlock.results import Content, ContentKind
+
+with extra("openai-agents"):
+    from agents import (
+        Agent,
+        FunctionTool,
+        RunContextWrapper,
+        TContext,
+        Tool,
+        ToolOutputFileContent,
+        ToolOutputImage,
+        ToolOutputText,
+    )
+    from agents.tool_context import ToolContext
 
 __all__ = ["GatewayAgent", "function_tools"]
 

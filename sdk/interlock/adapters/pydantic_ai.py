@@ -9,20 +9,22 @@ else is a tool's return, with images and files as `BinaryContent` and the CallRe
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import BinaryContent, RunContext, ToolDefinition, ToolReturn
-from pydantic_ai.agent.abstract import AgentModelSettings
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import AgentDepsT
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-from pydantic_core import SchemaValidator, core_schema
-
 from interlock import Session
+from interlock._extras import extra
 from interlock.adapters import AdapterOptions
 from interlock.adapters._answers import Answer
 from interlock.adapters._bridge import Asked, Bridge, Turn
 from interlock.results import Content, ContentKind
+
+with extra("pydantic-ai"):
+    from pydantic_ai import BinaryContent, RunContext, ToolDefinition, ToolReturn
+    from pydantic_ai.agent.abstract import AgentModelSettings
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.exceptions import ToolFailed
+    from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.tools import AgentDepsT
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+    from pydantic_core import SchemaValidator, core_schema
 
 __all__ = ["GatewayTools", "GatewayToolset"]
 

@@ -33,8 +33,12 @@ class Arg:
     Schema keyword, for the model and the gateway to read. `fact` names what the argument holds for policies
     (`x-interlock-fact`): `path`, `url`, `command`, `sql`.
 
-    >>> Limit = Annotated[int, Arg(description="How many lines", min=1, max=2000)]
-    >>> shape_of(Limit).schema
+    >>> from interlock.provider import tool
+    >>> @tool(read_only=True)
+    ... def head(lines: Annotated[int, Arg(description="How many lines", min=1, max=2000)]) -> str:
+    ...     "The first lines."
+    ...     return f"{lines} lines"
+    >>> head.input_schema["properties"]["lines"]
     {'type': 'integer', 'description': 'How many lines', 'minimum': 1, 'maximum': 2000}
     """
 

@@ -3,7 +3,10 @@
 import io
 import struct
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from interlock._extras import extra
+
+with extra("toolbox"):
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
 MAX_SIDE = 2000
 MAX_PIXELS = 40_000_000
