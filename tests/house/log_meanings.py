@@ -26,7 +26,7 @@ FIELDS = {
     "interceptor": "the plug-in's name",
     "issuer": "the issuer's name in the configuration",
     "keys": "how many keys",
-    "lost": "how many spans, since the start",
+    "lost": "how many: of spans, since the start; of lines, since the last that was logged",
     "most": "the limit",
     "namespace": "the pod's namespace",
     "operations": "how many operations",
@@ -44,6 +44,7 @@ FIELDS = {
     "revision": "the policy's revision",
     "session_id": "the session",
     "status": "the HTTP status that was answered",
+    "text": "what an MCP server wrote, shortened and without the values of its environment",
     "tools": "how many tools",
     "trace_id": "the call's trace, when it is a part of one",
     "uid": "the review's id",
@@ -52,6 +53,12 @@ FIELDS = {
 }
 
 MEANINGS = {
+    "an MCP server sent something that is no message": "An MCP server over HTTP answers with what is not JSON-RPC. It is passed over.",
+    "an MCP server was not told": "A notice to an MCP server, such as that a call is not waited for any more, did not arrive.",
+    "an MCP server wrote to its stderr": "What an MCP server that the gateway runs has to say. Of many lines only some are logged.",
+    "an MCP server wrote what is no message": "An MCP server that the gateway runs writes something else to its standard output. It is passed over.",
+    "an MCP server's stream was lost": "The stream on which an MCP server says what nobody asked for broke off. It is opened again.",
+    "lines of an MCP server were not logged": "It wrote more than is logged: 200 lines at once, and 10 a second.",
     "an MCP connection failed": "One client's connection ended over a fault of the gateway. Its session is closed; others are served on.",
     "an MCP connection was refused: there are too many": "`mcp.max_connections` are open at that socket.",
     "a TLS handshake failed": "A client does not speak TLS, trusts another authority, or showed a certificate that is not taken.",

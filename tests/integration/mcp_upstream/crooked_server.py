@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-import time
+import threading
 from typing import Any
 
 TOOL = {"name": "echo", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
@@ -37,7 +37,7 @@ def call(kind: str, request: dict[str, Any]) -> None:
         case "huge":
             sys.stdout.write('{"jsonrpc":"2.0","id":1,"result":{"x":"' + "y" * (4 * 1024 * 1024))
             sys.stdout.flush()
-            time.sleep(60)
+            threading.Event().wait(60)
         case "floods":
             flood()
         case "malformed":
@@ -101,7 +101,7 @@ def main() -> None:
         sys.stderr.write("no such database\n")
         sys.exit(5)
     if kind == "mute":
-        time.sleep(600)
+        threading.Event().wait(600)
     if kind == "parent":
         start_stubborn()
     for page, line in enumerate(sys.stdin):

@@ -101,11 +101,11 @@ class Upstream:
         raise MCPError(code=-32042, message="not today", data={"again": "tomorrow"})
 
     async def do_slow(self, _ctx: Any, _given: dict[str, Any]) -> types.CallToolResult:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return said("late")
 
     async def do_wait(self, _ctx: Any, _given: dict[str, Any]) -> types.CallToolResult:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return said("late")
 
     async def do_steps(self, ctx: Any, _given: dict[str, Any]) -> types.CallToolResult:

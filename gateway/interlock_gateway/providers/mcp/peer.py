@@ -19,7 +19,8 @@ from interlock_gateway.providers.mcp import messages
 from interlock_gateway.providers.mcp.link import Link, LinkError, Outgoing, RefusedError, RequestId, RpcError
 
 Progress = Callable[[float, float | None, str], None]
-Notice = Callable[[str, dict[str, Any]], None]
+Notice = Callable[[str, dict[str, Any], RequestId | None], None]
+"""Hears what the server says unasked: the method, its params, and with which request's answer it came, if one knows."""
 Asked = Callable[[str, dict[str, Any], RequestId | None], Awaitable[dict[str, Any] | None]]
 """Answers a request of the server's, or `None`: then the SDK's session refuses it in its own words."""
 MAX_ASKED = 32
@@ -170,7 +171,7 @@ class Peer:
             elif "id" in message:
                 self._take_request(message, related)
             else:
-                wanted = self._take_notice(message) or wanted
+                wanted = self._take_notice(message, related) or wanted
         return wanted
 
     def _take_answer(self, message: dict[str, Any]) -> bool:
@@ -189,13 +190,13 @@ class Peer:
             waiting.set_exception(LinkError("the MCP server's answer is neither a result nor an error"))
         return True
 
-    def _take_notice(self, message: dict[str, Any]) -> bool:
+    def _take_notice(self, message: dict[str, Any], related: RequestId | None) -> bool:
         method, params = message["method"], message.get("params")
         if not isinstance(method, str) or not isinstance(params, dict | None):
             return False
         if method == "notifications/progress":
             return self._take_progress(params or {})
-        self._notice(method, params or {})
+        self._notice(method, params or {}, related)
         return False
 
     def _take_progress(self, params: dict[str, Any]) -> bool:

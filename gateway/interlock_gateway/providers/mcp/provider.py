@@ -36,7 +36,8 @@ SETTLE_S = 0.5
 MAX_ROUNDS = 10
 PASSED = (READ, GET)
 """Requests that go the way of calls, as tools that are not listed: `PROVIDER/METHOD`."""
-Notice = Callable[[str, Mapping[str, Any]], None]
+Notice = Callable[[str, Mapping[str, Any], str], None]
+"""Hears a method, its params, and in which session's call it was said; empty when it cannot be told."""
 
 
 class McpProvider:
@@ -234,11 +235,13 @@ class McpProvider:
     async def _asked(self, method: str, params: dict[str, Any], related: RequestId | None) -> dict[str, Any] | None:
         return await self._relay.ask(method, params, self._live().whose(related))
 
-    def _notice(self, method: str, params: dict[str, Any]) -> None:
+    def _notice(self, method: str, params: dict[str, Any], related: RequestId | None) -> None:
         if method == "notifications/tools/list_changed":
             self._change.set()
+        upstream = self.upstream
+        session_id = upstream.whose(related) if upstream is not None and self._listeners else ""
         for listener in tuple(self._listeners):
-            listener(method, params)
+            listener(method, params, session_id)
 
     def _lost(self, _why: str) -> None:
         self._described.clear()

@@ -222,11 +222,13 @@ class _Stderr:
         *lines, rest = (self._rest + data).split(b"\n")
         self._rest = rest[:READ_LINE]
         for line in lines:
-            self._write("an MCP server wrote to its stderr", line, now)
+            if text := self._shown(line, now):
+                _log.info("an MCP server wrote to its stderr", extra={"provider": self._provider, "text": text})
 
     def stray(self, line: bytes, now: float) -> None:
         """A line of its stdout that is no message."""
-        self._write("an MCP server wrote something that is no message", line, now)
+        if text := self._shown(line, now):
+            _log.info("an MCP server wrote what is no message", extra={"provider": self._provider, "text": text})
 
     def end(self, now: float) -> None:
         """It has ended; what it did not end a line with is one."""
@@ -234,14 +236,15 @@ class _Stderr:
             self.take(b"\n", now)
         self._say_dropped()
 
-    def _write(self, event: str, line: bytes, now: float) -> None:
+    def _shown(self, line: bytes, now: float) -> str:
+        """The line as it is logged; empty when it is not."""
         text = line[:READ_LINE].decode("utf-8", "replace").strip()
         if not text or not self._budget.allows(now):
-            return
+            return ""
         self._say_dropped()
         for secret in self._secrets:
             text = text.replace(secret, "[redacted:environment]")
-        _log.info(event, extra={"provider": self._provider, "text": text[:MAX_LINE]})
+        return text[:MAX_LINE]
 
     def _say_dropped(self) -> None:
         if self._budget.dropped:

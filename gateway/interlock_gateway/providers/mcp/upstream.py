@@ -18,6 +18,7 @@ from mcp.shared.inbound import (
 from mcp_types import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
+    LOG_LEVEL_META_KEY,
     PROTOCOL_VERSION_META_KEY,
     UNSUPPORTED_PROTOCOL_VERSION,
     ErrorData,
@@ -106,6 +107,12 @@ class Upstream:
                 CLIENT_CAPABILITIES_META_KEY: _capabilities(self.allowed),
             }
         self._meta_json = messages.encoded(self._meta) if self._meta else b""
+
+    def hear(self, level: str) -> None:
+        """Have the server say what it logs from this level on, with each request, where a request says that."""
+        if self.modern:
+            self._meta[LOG_LEVEL_META_KEY] = level
+            self._meta_json = messages.encoded(self._meta)
 
     @property
     def modern(self) -> bool:
