@@ -3,7 +3,6 @@
 Names and answers are the suite's: it looks tools up by name and compares what they say.
 """
 
-import asyncio
 import base64
 import json
 from typing import Any
@@ -25,10 +24,10 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 from pydantic import BaseModel, Field
+from waiting import a_moment
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 SOUND = base64.b64encode(b"RIFF&\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0@\x1f\0\0\x80>\0\0\2\0\x10\0data\2\0\0\0\0\0").decode()
-PAUSE_S = 0.05
 
 
 class Answer(BaseModel):
@@ -145,7 +144,7 @@ def add_talking(server: MCPServer) -> None:
         """Log three times."""
         for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
             await ctx.info(words)
-            await asyncio.sleep(PAUSE_S)
+            await pause(5)
         return "Tool with logging executed successfully"
 
     @server.tool()
@@ -153,7 +152,7 @@ def add_talking(server: MCPServer) -> None:
         """Report progress three times."""
         for done in (0, 50, 100):
             await ctx.report_progress(progress=done, total=100, message=f"Completed step {done} of 100")
-            await asyncio.sleep(PAUSE_S)
+            await pause(5)
         meta = ctx.request_context.meta or {}
         return str(meta.get("progress_token", meta.get("progressToken", "")))
 
@@ -185,7 +184,7 @@ def add_talking(server: MCPServer) -> None:
         """Close the stream in the middle of the call (SEP-1699)."""
         await ctx.info("Before the stream is closed")
         await ctx.close_sse_stream()
-        await asyncio.sleep(4 * PAUSE_S)
+        await pause(20)
         await ctx.info("After the client came back")
         return "Reconnection test completed"
 
@@ -254,6 +253,12 @@ def add_handlers(server: MCPServer) -> None:
     lowlevel.add_request_handler("logging/setLevel", SetLevelRequestParams, done)
     lowlevel.add_request_handler("resources/subscribe", SubscribeRequestParams, done)
     lowlevel.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, done)
+
+
+async def pause(moments: int) -> None:
+    """Let some time pass between what is said: clients are to see it come one by one."""
+    for _ in range(moments):
+        await a_moment()
 
 
 async def _asked(ctx: Context, message: str, schema: type[BaseModel]) -> str:

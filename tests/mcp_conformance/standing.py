@@ -24,6 +24,7 @@ async def reference_server(directory: Path) -> AsyncIterator[str]:
 async def _printing(command: tuple[str, ...], log: Path) -> AsyncIterator[str]:
     """A process, and the first line that it prints; killed at the end."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
+    env["PYTHONPATH"] = str(HERE.parent)
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=errors, env=env)
     try:
