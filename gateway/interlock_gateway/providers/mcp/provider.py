@@ -107,6 +107,11 @@ class McpProvider:
         """Whether the server may ask anything of the clients whose calls it runs."""
         return bool(self._target.allowed)
 
+    @property
+    def logs(self) -> bool:
+        """Whether what the server logs reaches MCP clients. Many log without saying that they can."""
+        return "logging" in self._target.passes
+
     def passes(self, kind: str) -> bool:
         """Whether `kind` of the server reaches MCP clients: configured so, and there."""
         upstream = self.upstream

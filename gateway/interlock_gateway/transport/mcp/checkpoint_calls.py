@@ -75,11 +75,12 @@ class CheckpointCalls:
         asking = await self._opened(principal, request, client.state) if client.state is not None else None
         if asking is not None and not asking.checkpoint_id:
             return await self._gone_on(principal, request, client, asking, on_event)
-        if not self._relays.asks(request.tool, principal.id):
+        server = self._relays.server_of(request.tool, principal.id)
+        if server is None:
             return await self._handled(principal, request, client, on_event, asking)
-        if not client.carries_rounds:
+        if not client.carries_rounds or not server.asks:
             with self._relays.behind(request.session_id, client, ByRequest(client, self._ask_s)):
-                return await self._handled(principal, request, client, on_event, None)
+                return await self._handled(principal, request, client, on_event, asking)
 
         async def work(waiting: Waiting[CallResult | AskFirst]) -> CallResult | AskFirst:
             with self._relays.behind(request.session_id, client, waiting):

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import InputResponses, Request, ServerRequest
+from mcp_types import LOG_LEVEL_META_KEY, InputResponses, Notification, Request, ServerNotification, ServerRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS, is_version_at_least
 from pydantic import BaseModel, ConfigDict
 
@@ -19,6 +19,10 @@ class _RawRequest(Request[dict[str, Any], str]):
     """A request as it is, whatever its method."""
 
 
+class _RawNotification(Notification[dict[str, Any], str]):
+    """A notification as it is."""
+
+
 class _RawResult(BaseModel):
     """A result as it is."""
 
@@ -29,7 +33,8 @@ class Client:
     """The client of one request.
 
     With `carries_rounds` it is asked by answering its own request with questions, and sends that again with the answers
-    (2026-07-28); `state` and `answers` are what it brought. Otherwise it can be sent requests of its own.
+    (2026-07-28); `state` and `answers` are what it brought. Otherwise it can be sent requests of its own. `log_level`
+    is from which level on the request wants to hear what is logged, where requests say that.
     """
 
     def __init__(
@@ -41,9 +46,11 @@ class Client:
         answers: InputResponses | None = None,
     ) -> None:
         self._ctx = ctx
+        self.wire = ctx.lifespan_context
         self._capabilities = caller.capabilities
         self._version = caller.version
         self.carries_rounds = caller.version in MODERN_PROTOCOL_VERSIONS
+        self.log_level: str | None = caller.meta.get(LOG_LEVEL_META_KEY) if self.carries_rounds else None
         self.state = state
         self.answers: dict[str, dict[str, Any]] = {
             key: answer.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -79,3 +86,8 @@ class Client:
             asked, _RawResult, timeout_s, ServerMessageMetadata(related_request_id=self._ctx.request_id)
         )
         return result.model_dump(mode="json")
+
+    async def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Tell the client something, beside the answer to the request that it has open."""
+        told = cast("ServerNotification", _RawNotification(method=method, params=dict(params)))
+        await self._ctx.session.send_notification(told, related_request_id=self._ctx.request_id)

@@ -5,13 +5,16 @@ servers' own, put together.
 """
 
 import binascii
+import contextlib
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from mcp.server.lowlevel.server import Server
+from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -21,6 +24,11 @@ from mcp_types import (
     PaginatedRequestParams,
     PromptReference,
     ReadResourceRequestParams,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
 )
 
 from interlock_gateway.core.call import CallRequest, CallResult, CallStatus
@@ -35,6 +43,7 @@ from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client, Context
 from interlock_gateway.transport.mcp.errors import COME_AGAIN, REFUSED
 from interlock_gateway.transport.mcp.freshness import FRESH
+from interlock_gateway.transport.mcp.notices import Notices
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.requests import CALL_ID_META, INTENT_META, encoded, text_in, trace_in
@@ -49,14 +58,24 @@ NO_RESOURCE = -32002
 COMPLETE_S = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How clients hear of changes: by notifications, and on streams that they listen on."""
+
+    notices: Notices
+    listener: ListenHandler
+
+
 class Passage:
     """What passes besides tools. `shelves` knows whose it is."""
 
-    def __init__(self, parts: SurfaceParts, shelves: Shelves, calls: CheckpointCalls) -> None:
+    def __init__(self, parts: SurfaceParts, shelves: Shelves, calls: CheckpointCalls, told: Told) -> None:
         self._parts = parts
         self._shelves = shelves
         self._calls = calls
         self._own = ResourceHandlers(parts)
+        self._notices = told.notices
+        self._listener = told.listener
 
     async def listed(self, shelf: Shelf, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         """A page of what the caller's session may ask for."""
@@ -115,6 +134,44 @@ class Passage:
         add("resources/read", ReadResourceRequestParams, self.read)
         add("prompts/get", GetPromptRequestParams, self.get_prompt)
         add("completion/complete", CompleteRequestParams, self.complete)
+        add("logging/setLevel", SetLevelRequestParams, self.set_level)
+        add("resources/subscribe", SubscribeRequestParams, self.subscribe)
+        add("resources/unsubscribe", UnsubscribeRequestParams, self.unsubscribe)
+        add("subscriptions/listen", SubscriptionsListenRequestParams, self.listen)
+
+    async def set_level(self, ctx: Context, params: SetLevelRequestParams) -> dict[str, Any]:
+        """From which level on the client wants to hear what servers log while they run its calls."""
+        self._notices.set_level(ctx.lifespan_context, params.level)
+        return {}
+
+    async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> dict[str, Any]:
+        """Tell the client when a resource changes. Raises `MCPError`."""
+        caller, uri = ctx.lifespan_context.caller(ctx), str(params.uri)
+        owner = await self._shelves.owner_of(uri, await self.session_of(caller))
+        if owner is None:
+            raise MCPError(NO_RESOURCE, "Resource not found", {"uri": uri})
+        await self._notices.subscribe(owner, uri, ctx.lifespan_context)
+        return {}
+
+    async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> dict[str, Any]:
+        """Tell it no more."""
+        self._notices.unsubscribe(str(params.uri), ctx.lifespan_context)
+        return {}
+
+    async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """A stream of what changes, until either side ends it; what nobody has does not change."""
+        session, who = await self.session_of(ctx.lifespan_context.caller(ctx)), object()
+        uris = [str(uri) for uri in params.notifications.resource_subscriptions or ()]
+        try:
+            for uri in uris:
+                owner = await self._shelves.owner_of(uri, session)
+                if owner is not None:
+                    with contextlib.suppress(MCPError):
+                        await self._notices.subscribe(owner, uri, who)
+            return await self._listener(ctx, params)
+        finally:
+            for uri in uris:
+                self._notices.unsubscribe(uri, who)
 
     async def session_of(self, caller: McpCaller) -> Session:
         """The caller's session, opened or not."""

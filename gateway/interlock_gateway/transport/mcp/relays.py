@@ -70,11 +70,16 @@ class Relays:
         self._clients = directory.clients
         self._of: dict[str, SessionClient] = {}
 
-    def asks(self, tool: str, owner: str) -> bool:
-        """Whether the server that has this tool may ask anything of the client whose call it is."""
+    def server_of(self, tool: str, owner: str) -> McpProvider | None:
+        """The MCP server that has this tool, as it is there for principal `owner`."""
         found = self._registry.find(tool, owner)
         provider = self._directory.get(found.provider) if found is not None else None
-        return isinstance(provider, McpProvider) and provider.asks
+        return provider if isinstance(provider, McpProvider) else None
+
+    def open_in(self, session_id: str) -> Client | None:
+        """The client of the latest call of the session that is under way."""
+        known = self._of.get(session_id)
+        return known.open[-1][0] if known is not None else None
 
     @contextmanager
     def behind(self, session_id: str, client: Client, way: Asks) -> Iterator[None]:

@@ -96,6 +96,11 @@ class Shelves:
         self._kept_at: dict[Shelf, float] = {}
         self._listing: dict[Shelf, asyncio.Task[tuple[Item, ...]]] = {}
 
+    def servers(self) -> list[McpProvider]:
+        """Every MCP server, connected or not."""
+        providers = (connection.provider for connection in self._directory.connections())
+        return [provider for provider in providers if isinstance(provider, McpProvider)]
+
     def upstreams(self, capability: str) -> list[Upstream]:
         """The servers whose things of that kind pass, by name."""
         return [

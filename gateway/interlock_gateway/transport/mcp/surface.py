@@ -18,7 +18,6 @@ from mcp_types import (
     CallToolRequestParams,
     NotificationParams,
     PaginatedRequestParams,
-    SubscriptionsListenRequestParams,
 )
 
 from interlock_gateway.core.call import CallResult
@@ -30,9 +29,10 @@ from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client
 from interlock_gateway.transport.mcp.consent import ConsentAsking
 from interlock_gateway.transport.mcp.freshness import FRESH
-from interlock_gateway.transport.mcp.guard import LISTEN, Guard
+from interlock_gateway.transport.mcp.guard import Guard
+from interlock_gateway.transport.mcp.notices import Notices
 from interlock_gateway.transport.mcp.parts import SurfaceParts, directory_of
-from interlock_gateway.transport.mcp.passage import Passage
+from interlock_gateway.transport.mcp.passage import Passage, Told
 from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.relays import Relays
 from interlock_gateway.transport.mcp.requests import call_request
@@ -61,11 +61,14 @@ class Surface:
 
     def __init__(self, parts: SurfaceParts) -> None:
         self.parts = parts
-        self._directory = directory_of(parts)
-        self._calls = CheckpointCalls(parts, Relays(self._directory, parts.parts.registry))
+        directory, registry = directory_of(parts), parts.parts.registry
+        relays, shelves = Relays(directory, registry), Shelves(directory, registry)
+        self._calls = CheckpointCalls(parts, relays)
         self._consent = ConsentAsking(parts, self._calls)
         self._under_way = TaskKeeper()
         self._changes = ToolChanges(parts.parts.registry)
+        self._notices = Notices(shelves, relays, self._changes.bus)
+        self._unfollow = registry.when_changed(self._notices.follow)
         self._listeners = ListenHandler(self._changes.bus, max_subscriptions=parts.config.max_connections)
         self.server: Server[Wire] = Server(
             NAME,
@@ -76,9 +79,8 @@ class Surface:
         )
         self.server.add_request_handler("tools/list", PaginatedRequestParams, self._list_tools)
         self.server.add_request_handler("tools/call", CallToolRequestParams, self._call_tool)
-        self.server.add_request_handler(LISTEN, SubscriptionsListenRequestParams, self._listeners)
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
-        Passage(parts, Shelves(self._directory, parts.parts.registry), self._calls).serve_on(self.server)
+        Passage(parts, shelves, self._calls, Told(self._notices, self._listeners)).serve_on(self.server)
         # The SDK's own spans are left out: the pipeline's continue the client's trace.
         self.server.middleware[:] = [Guard(parts.open_rpcs)]
 
@@ -100,14 +102,19 @@ class Surface:
 
     def close(self) -> None:
         """Follow nothing any more."""
+        self._unfollow()
+        self._notices.close()
         self._changes.close()
 
     def options(self) -> InitializationOptions:
         """What a handshake says of the server."""
-        return self.server.create_initialization_options(NotificationOptions(tools_changed=True))
+        return self.server.create_initialization_options(
+            NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+        )
 
     async def _initialized(self, ctx: Context, _params: NotificationParams) -> None:
         self._changes.attach(ctx.lifespan_context, ctx.session)
+        self._notices.attach(ctx.lifespan_context, ctx.session)
 
     async def _list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
         caller = ctx.lifespan_context.caller(ctx)
@@ -119,6 +126,7 @@ class Surface:
         call = call_request(caller, params)
         asked = asked_of(self.parts.parts, caller, params.name)
         client = Client(ctx, caller, state=params.request_state, answers=params.input_responses)
+        self._notices.asked(client.log_level)
         run = partial(self._apart, partial(self._consent.handle, caller.principal, call, client))
         answer = await with_progress(caller, ctx.session, run)
         if params.name == ACTIVATE:

@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +44,7 @@ class Wire:
     def __init__(self, principal: Principal | None = None, session_id: str = "") -> None:
         self.principal = principal
         self.session_id = session_id
+        self.on_close: list[Callable[[], None]] = []
         self._used = False
 
     @classmethod
@@ -67,6 +68,8 @@ class Wire:
 
     async def close(self, pipeline: CallPipeline) -> None:
         """Close the connection's own session, if it was opened: what is pending in it is discarded."""
+        for close in self.on_close:
+            close()
         if not self._used or self.principal is None:
             return
         # It was never opened, is closed already, or cannot be written: it stays open then, and holds nothing.

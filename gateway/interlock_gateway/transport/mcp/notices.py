@@ -1,0 +1,177 @@
+"""What MCP servers say unasked, told to the clients whom it is about (MCP-3).
+
+That a list has changed is told to all. That a resource has changed is told to who subscribed to it. What a server logs
+is told in the session whose call it was said in, and in no other: one connection to a server serves many principals.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+)
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    PromptListChangedNotification,
+    ResourceListChangedNotification,
+    ResourceUpdatedNotification,
+    ResourceUpdatedNotificationParams,
+    ServerNotification,
+)
+
+from interlock_gateway.errors import ProviderError
+from interlock_gateway.providers.mcp.link import LinkError, RpcError
+from interlock_gateway.providers.mcp.provider import McpProvider
+from interlock_gateway.transport.mcp.log_levels import Levels
+from interlock_gateway.transport.mcp.relays import Relays
+from interlock_gateway.transport.mcp.resource_watch import ResourceWatch
+from interlock_gateway.transport.mcp.shelves import Shelves, Upstream
+from interlock_gateway.transport.mcp.wires import Wire
+
+LOGGED = "notifications/message"
+UPDATED = "notifications/resources/updated"
+RESOURCES, PROMPTS = "notifications/resources/list_changed", "notifications/prompts/list_changed"
+MOST_SUBSCRIPTIONS = 1000
+"""Of one connection."""
+MOST_AT_ONCE = 1000
+"""Notifications under way to clients; beyond that, more are dropped: a server may say as much as it likes."""
+_log = logging.getLogger(__name__)
+
+
+class Notices:
+    """Follows the servers, and tells the clients. `bus` reaches those that listen on streams of their own."""
+
+    def __init__(self, shelves: Shelves, relays: Relays, bus: InMemorySubscriptionBus) -> None:
+        self._shelves = shelves
+        self._relays = relays
+        self._bus = bus
+        self.levels = Levels()
+        self._clients: WeakKeyDictionary[Wire, ServerSession] = WeakKeyDictionary()
+        self._followed: WeakSet[McpProvider] = WeakSet()
+        self._subscribed: dict[tuple[str, str], set[object]] = {}
+        self._watching: dict[tuple[str, str], ResourceWatch] = {}
+        self._telling: set[asyncio.Task[None]] = set()
+
+    def attach(self, wire: Wire, session: ServerSession) -> None:
+        """Tell the client of `wire` from now on."""
+        self._clients[wire] = session
+        wire.on_close.append(lambda: self._gone(wire))
+        self.levels.attached(wire)
+        self.follow()
+
+    def follow(self) -> None:
+        """Hear every server there is, and have those that came back know what they are to tell."""
+        for server in self._shelves.servers():
+            if server not in self._followed:
+                self._followed.add(server)
+                server.on_notice(self._listener(server))
+            if server.logs and (work := self.levels.tell(server)) is not None:
+                self._aside(work)
+
+    def asked(self, level: str | None) -> None:
+        """A request says from which level on it wants to hear what is logged while it is answered."""
+        if self.levels.asked(level):
+            self.follow()
+
+    def set_level(self, wire: Wire, level: str) -> None:
+        """The client of `wire` says so once for all of its requests."""
+        self.levels.set(wire, level)
+        self.follow()
+
+    async def subscribe(self, of: Upstream, uri: str, who: object) -> None:
+        """`who` is told when the resource changes. Raises `MCPError`."""
+        self.follow()
+        if sum(who in subscribers for subscribers in self._subscribed.values()) >= MOST_SUBSCRIPTIONS:
+            raise MCPError(-32602, f"there are {MOST_SUBSCRIPTIONS} subscriptions already")
+        key = (of.name, uri)
+        subscribers = self._subscribed.setdefault(key, set())
+        subscribers.add(who)
+        if key not in self._watching:
+            self._watching[key] = ResourceWatch(of.provider, uri)
+        try:
+            await self._watching[key].begun()
+        except MCPError:
+            self._unsubscribed(key, who)
+            raise
+
+    def unsubscribe(self, uri: str, who: object) -> None:
+        """`who` is not told any more."""
+        for key in [key for key, subscribers in self._subscribed.items() if key[1] == uri and who in subscribers]:
+            self._unsubscribed(key, who)
+
+    def close(self) -> None:
+        """Tell nobody any more."""
+        for watching in self._watching.values():
+            watching.end()
+        for task in self._telling:
+            task.cancel()
+
+    def _gone(self, wire: Wire) -> None:
+        for key in [key for key, subscribers in self._subscribed.items() if wire in subscribers]:
+            self._unsubscribed(key, wire)
+
+    def _unsubscribed(self, key: tuple[str, str], who: object) -> None:
+        subscribers = self._subscribed.get(key, set())
+        subscribers.discard(who)
+        if not subscribers:
+            self._subscribed.pop(key, None)
+            if (watching := self._watching.pop(key, None)) is not None:
+                watching.end()
+
+    def _listener(self, provider: McpProvider) -> Callable[[str, Mapping[str, Any], str], None]:
+        def heard(method: str, params: Mapping[str, Any], session_id: str) -> None:
+            if method == LOGGED and provider.logs:
+                self._logged(params, session_id)
+            elif method == UPDATED and provider.passes("resources"):
+                self._updated(provider.name, params)
+            elif method == RESOURCES and provider.passes("resources"):
+                self._changed(ResourceListChangedNotification(), ResourcesListChanged())
+            elif method == PROMPTS and provider.passes("prompts"):
+                self._changed(PromptListChangedNotification(), PromptsListChanged())
+
+        return heard
+
+    def _changed(self, notification: ServerNotification, event: ServerEvent) -> None:
+        for session in tuple(self._clients.values()):
+            self._aside(session.send_notification(notification))
+        self._aside(self._bus.publish(event))
+
+    def _updated(self, provider: str, params: Mapping[str, Any]) -> None:
+        uri = params.get("uri")
+        subscribers = self._subscribed.get((provider, uri)) if isinstance(uri, str) else None
+        if subscribers is None or not isinstance(uri, str):
+            return
+        told = ResourceUpdatedNotification(params=ResourceUpdatedNotificationParams(uri=uri))
+        for who in tuple(subscribers):
+            if isinstance(who, Wire) and (session := self._clients.get(who)) is not None:
+                self._aside(session.send_notification(told))
+        self._aside(self._bus.publish(ResourceUpdated(uri=uri)))
+
+    def _logged(self, params: Mapping[str, Any], session_id: str) -> None:
+        client = self._relays.open_in(session_id)
+        if client is not None and self.levels.wants(client.wire, client.log_level, params.get("level")):
+            self._aside(client.tell(LOGGED, params))
+
+    def _aside(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do it beside what goes on; what goes wrong with it is a client's that has gone."""
+        if len(self._telling) >= MOST_AT_ONCE:
+            work.close()
+            return
+        task = asyncio.create_task(_quietly(work))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+
+async def _quietly(work: Coroutine[Any, Any, object]) -> None:
+    try:
+        await work
+    except (MCPError, RpcError, ProviderError, LinkError, TimeoutError) as error:
+        _log.debug("nobody was told", extra={"problem": str(error)})

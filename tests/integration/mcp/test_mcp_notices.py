@@ -1,0 +1,128 @@
+"""What MCP servers say unasked, told to the clients whom it is about (MCP-3)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp_bench import McpBench, text_of
+from mcp_types import ToolAnnotations
+from passing_servers import in_front_of
+from waiting import eventually
+
+MODES = ("legacy", "2026-07-28")
+READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}")
+
+
+def noisy_server() -> MCPServer:
+    """Logs, and changes what it has."""
+    server = MCPServer("noisy", version="1", log_level="ERROR")
+
+    @server.resource("noisy://page")
+    def page() -> str:
+        return "a page"
+
+    @server.tool(annotations=READS)
+    async def speak(ctx: Context) -> str:
+        """Log something of every kind."""
+        for level in ("debug", "info", "error"):
+            await ctx.log(level, f"{level} of {ctx.request_id is not None}", logger_name="noisy")
+        return "said"
+
+    @server.tool(annotations=READS)
+    async def touch(ctx: Context) -> str:
+        """Say that the page has changed, and that there are other pages."""
+        await ctx.notify_resource_updated("noisy://page")
+        await ctx.notify_resources_changed()
+        await ctx.notify_prompts_changed()
+        return "touched"
+
+    return server
+
+
+class Heard:
+    """What a client was told."""
+
+    def __init__(self) -> None:
+        self.logged: list[Any] = []
+        self.told: list[Any] = []
+
+    async def log(self, params: Any) -> None:
+        self.logged.append(params)
+
+    async def message(self, message: Any) -> None:
+        if not isinstance(message, Exception):
+            self.told.append(getattr(message, "method", None))
+
+    def callbacks(self) -> dict[str, Any]:
+        return {"logging_callback": self.log, "message_handler": self.message}
+
+
+@pytest.fixture
+async def noisy(socket_directory: Path) -> AsyncIterator[McpBench]:
+    async with in_front_of(socket_directory, noisy_server()) as at:
+        yield at
+
+
+@pytest.mark.req("MCP-3", "SEC-1")
+async def test_what_a_server_logs_is_told_in_the_session_whose_call_it_was_said_in_and_in_no_other(
+    noisy: McpBench,
+) -> None:
+    mine, theirs = Heard(), Heard()
+    async with (
+        noisy.over_http(**mine.callbacks()) as client,
+        noisy.over_http(token=noisy.other, **theirs.callbacks()) as other,
+    ):
+        assert text_of(await client.call_tool("speak", {})) == "said"
+        await eventually(lambda: len(mine.logged) == 3)
+        await other.list_tools()
+
+    assert [one.level for one in mine.logged] == ["debug", "info", "error"]
+    assert {one.logger for one in mine.logged} == {"noisy"}
+    assert theirs.logged == []
+
+
+@pytest.mark.req("MCP-3")
+async def test_a_client_hears_from_the_level_on_that_it_has_set(noisy: McpBench) -> None:
+    heard = Heard()
+    async with noisy.over_http(**heard.callbacks()) as client:
+        await client.set_logging_level("warning")
+        await client.call_tool("speak", {})
+        await eventually(lambda: len(heard.logged) == 1)
+
+    assert [one.level for one in heard.logged] == ["error"]
+
+
+@pytest.mark.req("MCP-3")
+async def test_a_request_of_the_newest_revision_hears_what_it_asks_for_and_nothing_without(noisy: McpBench) -> None:
+    heard = Heard()
+    async with noisy.over_http("2026-07-28", **heard.callbacks()) as client:
+        await client.call_tool("speak", {})
+        await client.call_tool("speak", {}, meta={"io.modelcontextprotocol/logLevel": "info"})
+        await eventually(lambda: len(heard.logged) == 2)
+
+    assert [one.level for one in heard.logged] == ["info", "error"]
+
+
+@pytest.mark.req("MCP-3", "MCP-1")
+async def test_clients_hear_of_other_lists_and_of_the_resources_that_they_subscribed_to(noisy: McpBench) -> None:
+    mine, theirs = Heard(), Heard()
+    async with (
+        noisy.over_socket(**mine.callbacks()) as client,
+        noisy.over_socket(**theirs.callbacks()) as other,
+    ):
+        await client.subscribe_resource("noisy://page")
+        await asyncio.sleep(0.3)
+        await client.call_tool("touch", {})
+        await eventually(lambda: "notifications/resources/updated" in mine.told)
+        await eventually(lambda: "notifications/prompts/list_changed" in theirs.told)
+        await client.unsubscribe_resource("noisy://page")
+        assert not noisy.at.gateway.rooms.pipeline.in_flight
+
+    assert {"notifications/resources/list_changed", "notifications/prompts/list_changed"} <= set(mine.told)
+    assert "notifications/resources/updated" not in theirs.told
+    del other
