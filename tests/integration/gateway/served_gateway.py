@@ -87,6 +87,7 @@ class Served:
     agents: str
     agent: Client
     health: str = ""
+    mcp: tuple[str, ...] = ()
 
     async def ended_by(self, number: signal.Signals) -> int:
         """Send a signal and wait for the end; the exit code."""
@@ -124,7 +125,7 @@ async def served(
         assert line, (directory / "serve.log").read_text()
         said = json.loads(line)
         async with Client(said["agents"][0], timeout=PATIENCE_S) as agent:
-            yield Served(process, said["agents"][0], agent, said["health"])
+            yield Served(process, said["agents"][0], agent, said["health"], tuple(said["mcp"]))
     finally:
         if process.returncode is None:
             process.kill()

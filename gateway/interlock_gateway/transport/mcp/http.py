@@ -14,11 +14,13 @@ from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.sessions.shares import Shares
 from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.mcp.errors import as_mcp_error
+from interlock_gateway.transport.mcp.guard import LISTEN
 from interlock_gateway.transport.mcp.http_door import PEER
 from interlock_gateway.transport.mcp.http_sessions import HttpSessions
 from interlock_gateway.transport.mcp.origins import Origins
 from interlock_gateway.transport.mcp.stateless import Stateless
 from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
+from interlock_gateway.transport.mcp.unanswered import Unanswered
 from interlock_gateway.transport.mcp.wires import PRINCIPAL
 
 PATH = "/mcp"
@@ -50,6 +52,7 @@ class McpHttp:
         max_bytes: int,
         max_depth: int,
         max_requests: int,
+        unanswered: Unanswered,
     ) -> None:
         self._door = door
         self._origins = origins
@@ -58,6 +61,7 @@ class McpHttp:
         self._max_bytes = max_bytes
         self._max_depth = max_depth
         self._shares = Shares(max_requests)
+        self._unanswered = unanswered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -85,7 +89,18 @@ class McpHttp:
         version = request.headers.get("mcp-protocol-version")
         is_modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
         serving = (self._modern if is_modern else self._sessions).serving(request, message)
+        if "id" in message and "method" in message and message["method"] != LISTEN:
+            serving = self._counted(serving)
         return self._sharing(request.scope[PRINCIPAL].id, serving)
+
+    def _counted(self, app: ASGIApp) -> ASGIApp:
+        """`app`, of a request whose answer is worth waiting for when the gateway ends."""
+
+        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+            with self._unanswered.one():
+                await app(scope, receive, send)
+
+        return counted
 
     def _sharing(self, principal_id: str, app: ASGIApp) -> ASGIApp:
         """`app`, in one of the places there are for requests: nobody has them all. Raises `RequestError`."""

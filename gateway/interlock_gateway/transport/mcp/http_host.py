@@ -30,6 +30,7 @@ class HttpHost:
             max_bytes=parts.open_rpcs.max_bytes,
             max_depth=parts.parts.settings.max_depth,
             max_requests=parts.config.max_connections,
+            unanswered=parts.unanswered,
         )
 
     async def close(self) -> None:

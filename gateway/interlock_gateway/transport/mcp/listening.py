@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from interlock_gateway.transport.mcp.surface import Surface
 
 BACKLOG = 128
+LAST_WORDS_S = 2.0
+"""How long answers may take to be written, once there are no more to come."""
 _log = logging.getLogger(__name__)
 
 
@@ -76,11 +78,18 @@ class McpListener:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await self._parts.open_rpcs.none()
+        await self._answers_written()
         for task in self._streams:
             task.cancel()
         await asyncio.gather(*(door.stop() for door in self._doors), *self._streams, return_exceptions=True)
         if self._surface is not None:
             (await self.surface()).close()
+
+    async def _answers_written(self) -> None:
+        """Return when clients have been written what they asked for, or a moment has passed."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_S):
+                await self._parts.unanswered.none()
 
     async def surface(self) -> "Surface":
         """The MCP server, loaded beside the loop when it is first asked for."""

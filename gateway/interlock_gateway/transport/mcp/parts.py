@@ -1,6 +1,6 @@
 """What the MCP server needs of the gateway."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from interlock_gateway.approvals.room import ApprovalRoom
 from interlock_gateway.artifacts.store import ArtifactStore
@@ -10,6 +10,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs
+from interlock_gateway.transport.mcp.unanswered import Unanswered
 
 
 def directory_of(parts: "SurfaceParts") -> Directory:
@@ -31,3 +32,4 @@ class SurfaceParts:
     version: str
     approvals: ApprovalRoom
     store: SqlStateStore
+    unanswered: Unanswered = field(default_factory=Unanswered)

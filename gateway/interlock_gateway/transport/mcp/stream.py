@@ -30,6 +30,7 @@ async def serve_stream(
     try:
         await line.run(wire)
     finally:
+        line.settle()
         await asyncio.shield(wire.close(surface.parts.pipeline))
 
 
@@ -42,6 +43,7 @@ class _Line:
         self._writer = writer
         self._max_depth = surface.parts.parts.settings.max_depth
         self._room = asyncio.Semaphore(UNANSWERED)
+        self._owed = 0
         self._writing = asyncio.Lock()
 
     async def run(self, wire: Wire) -> None:
@@ -79,6 +81,8 @@ class _Line:
             return
         if isinstance(message.message, JSONRPCRequest):
             await self._room.acquire()
+            self._owed += 1
+            self._surface.parts.unanswered.begin()
             message.metadata = ServerMessageMetadata(on_request_unanswered=self._unanswered)
         try:
             await send_in.send(message)
@@ -86,7 +90,18 @@ class _Line:
             return
 
     async def _unanswered(self) -> None:
-        self._room.release()
+        self._answered()
+
+    def _answered(self) -> None:
+        if self._owed:
+            self._owed -= 1
+            self._room.release()
+            self._surface.parts.unanswered.end()
+
+    def settle(self) -> None:
+        """Nobody waits for what was not answered: the connection is over."""
+        while self._owed:
+            self._answered()
 
     async def _write(self, receive_out: "ObjectReceiveStream[SessionMessage]") -> None:
         async with receive_out:
@@ -94,7 +109,7 @@ class _Line:
                 text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await self._send(text.encode())
                 if isinstance(one.message, JSONRPCResponse | JSONRPCError):
-                    self._room.release()
+                    self._answered()
 
     async def _refuse(self, error: BadMessageError) -> None:
         await self._send(error.answer())
