@@ -7,12 +7,32 @@ from typing import Any
 from interlock.provider._encode import as_result, json_bytes, put_result
 from interlock.provider._values import ToolResult
 from interlock.testing._scripts import Preview
-from interlock.v1 import call_pb2, content_pb2, decision_pb2, pending_pb2, provider_pb2
+from interlock.v1 import call_pb2, content_pb2, decision_pb2, pending_pb2, provider_pb2, tool_pb2
 
 REMINDER = (
     "<system-reminder>\n"
     "This is a preview. Call the `resolve` tool to apply or discard these changes.\n"
     "</system-reminder>"
+)
+RESOLVE = tool_pb2.ToolDefinition(
+    name="resolve",
+    description=(
+        "Apply or discard the previewed change on top of the stack. "
+        "Nothing that was previewed has happened until you call this with action=apply."
+    ),
+    input_schema=json.dumps(
+        {
+            "type": "object",
+            "properties": {
+                "action": {"enum": ["apply", "discard"]},
+                "reason": {"type": "string", "pattern": r"\S"},
+                "extra": {"type": "object"},
+                "pending_id": {"type": "string"},
+            },
+            "required": ["action", "reason"],
+            "additionalProperties": False,
+        }
+    ).encode(),
 )
 NOTHING_PENDING = "No pending action to resolve. Nothing to apply or discard."
 NO_HANDLER = "checkpoint required but no approval handler is registered"

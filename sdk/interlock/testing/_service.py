@@ -7,6 +7,7 @@ import grpc
 
 from interlock.calls import OutputChunk
 from interlock.provider._provider import RequestFailed
+from interlock.testing import _answers as answers
 from interlock.testing._scripts import Allow, Answer
 from interlock.testing._session import FakeSession
 from interlock.v1 import (
@@ -69,8 +70,8 @@ class SessionRpcs:
         tools = [one for one in self.definitions() if not wanted or one.name in wanted]
         answer = rpc.ListToolsResponse()
         if session.stack:
-            tools.append(tool_pb2.ToolDefinition(name="resolve", description="Apply or discard the pending action."))
-            answer.tool_choice.required_tool = "resolve"
+            tools.append(answers.RESOLVE)
+            answer.tool_choice.required_tool = answers.RESOLVE.name
         answer.tools.extend(
             tool_pb2.ListedTool(definition=one, pin_state=tool_pb2.PIN_STATE_PINNED, provider="fake") for one in tools
         )

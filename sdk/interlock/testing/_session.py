@@ -132,17 +132,17 @@ class FakeSession:
         result = self._decided(asked, given, 0.0)
         return None if result is None else self._done(asked, given, result)
 
-    def _script_for(self, asked: call_pb2.ToolCall) -> Answer:
+    def _script_for(self, asked: call_pb2.ToolCall) -> Answer | None:
         if asked.call_id in self.waiting:
             return self.waiting[asked.call_id].script
-        return self.script(asked.tool) or Deny(
-            f"There is no tool named {asked.tool!r} in this session.", "unknown_tool"
-        )
+        return self.script(asked.tool)
 
     def _answer(
-        self, asked: call_pb2.ToolCall, given: dict[str, Any], script: Answer, patience: float
+        self, asked: call_pb2.ToolCall, given: dict[str, Any], script: Answer | None, patience: float
     ) -> call_pb2.CallResult:
         match script:
+            case None:
+                return self._unscripted(asked, given)
             case Allow():
                 return self._run(asked, given, script)
             case Preview():
@@ -249,6 +249,16 @@ class FakeSession:
         if waiting.decision == "deny":
             return _denied(asked.call_id, waiting.reason, "checkpoint_denied")
         return self._answer(asked, given, waiting.script.then, patience)
+
+    def _unscripted(self, asked: call_pb2.ToolCall, given: Any) -> call_pb2.CallResult:
+        """What a tool answers that nothing is said about: `resolve` resolves, as a model calls it (PREV-3)."""
+        if asked.tool != answers.RESOLVE.name:
+            return _denied(asked.call_id, f"There is no tool named {asked.tool!r} in this session.", "unknown_tool")
+        members = given if isinstance(given, dict) else {}
+        if members.get("action") not in ("apply", "discard") or not isinstance(members.get("reason"), str):
+            return _denied(asked.call_id, "resolve takes an action, apply or discard, and a reason", "invalid_input")
+        extra = json.dumps(members["extra"]).encode() if "extra" in members else b""
+        return self._resolved(asked, members, extra, str(members.get("pending_id", "")))
 
     def _resolved(
         self, asked: call_pb2.ToolCall, given: dict[str, Any], extra: bytes, pending_id: str

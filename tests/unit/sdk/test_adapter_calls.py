@@ -10,7 +10,7 @@ from interlock import Session
 from interlock.adapters import AdapterOptions
 from interlock.adapters.raw import OpenAIChatTools
 from interlock.errors import GatewayUnavailableError
-from interlock.testing import Allow, Deny, FakeGateway, Reflect, RpcFailure
+from interlock.testing import Allow, Deny, FakeGateway, Preview, Reflect, RpcFailure
 
 pytestmark = pytest.mark.req("SDK-2")
 THOUGHT = {
@@ -110,6 +110,19 @@ async def test_with_the_frameworks_ids_a_call_that_is_made_again_runs_once(fake:
     tools = OpenAIChatTools(session)
     assert await texts(tools, ("read", {"n": 1})) == await texts(tools, ("read", {"n": 1}))
     assert len(fake.ran) == 3
+
+
+async def test_the_test_double_resolves_when_a_model_calls_resolve(fake: FakeGateway, session: Session) -> None:
+    fake.on("edit", Preview("-a\n+b", Allow("edited"), label="edit a"))
+    tools = OpenAIChatTools(session)
+    for action, words in (("apply", "edited"), ("discard", "Discarded: edit a. Reason: so")):
+        await tools.answer(message(("edit", {})))
+        offer = await tools.offer()
+        assert offer.tool_choice == {"type": "function", "function": {"name": "resolve"}}
+        assert "takes an action" in (await texts(tools, ("resolve", {"action": "perhaps"})))[0]
+        assert await texts(tools, ("resolve", {"action": action, "reason": "so"})) == [words]
+        assert (await tools.offer()).tool_choice is None
+    assert "No pending action" in (await texts(tools, ("resolve", {"action": "apply", "reason": "so"})))[0]
 
 
 async def test_what_goes_with_calls_is_sent_with_each(fake: FakeGateway, session: Session) -> None:
