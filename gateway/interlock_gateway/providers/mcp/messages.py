@@ -7,6 +7,7 @@ from interlock_gateway.errors import ProviderFailedError
 from interlock_gateway.providers.mcp.link import RequestId
 from interlock_gateway.providers.wire import json_value
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NO_BREAKS = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -16,7 +17,7 @@ class NotAMessageError(Exception):
 
 def encoded(value: object) -> bytes:
     """A value as JSON of one line."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return _encode(value).encode()
 
 
 def request(request_id: RequestId, method: str, params: bytes) -> bytes:
