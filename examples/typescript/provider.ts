@@ -3,10 +3,12 @@ import { createHash } from "node:crypto";
 import { rmSync } from "node:fs";
 import { createServer } from "node:http2";
 
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 
 import type { ToolInvocation } from "./gen/interlock/v1/provider_pb.js";
+import type { ToolDefinitionSchema } from "./gen/interlock/v1/tool_pb.js";
 import { ToolProviderService } from "./gen/interlock/v1/tool_provider_service_pb.js";
 
 type Flag = { name: string; value?: string };
@@ -39,7 +41,7 @@ const tools = [
     metadata: { readOnly: false, destructive: true, openWorld: false },
     capability: { dryRun: true }, // so policy can ask for a preview
   },
-];
+] satisfies MessageInitShape<typeof ToolDefinitionSchema>[];
 
 /** What is not implemented is answered with UNIMPLEMENTED, as the contract asks for. */
 function routes({ service }: ConnectRouter) {

@@ -8,7 +8,7 @@ import pytest
 from interlock_gateway.cli.exit_codes import ExitCode
 from running_programs import PATIENCE_S, Place
 from toolchains import GO, Example, built
-from tours import applied, check_tour, previewed, provider, refused_tour, said, stranger_tour, tour
+from tours import applied, check_tour, previewed, provider, refused_tour, running, said, stranger_tour, tour
 from waiting import eventually_blocking
 
 pytestmark = [pytest.mark.req("POLY-1"), pytest.mark.timeout(600)]
@@ -17,6 +17,12 @@ pytestmark = [pytest.mark.req("POLY-1"), pytest.mark.timeout(600)]
 @pytest.fixture(scope="module")
 def go() -> Example:
     return built(GO)
+
+
+def test_the_code_is_as_go_wants_it(go: Example, tmp_path: Path) -> None:
+    with running(go, "gofmt -l agent provider && go vet ./...", tmp_path / "check.log") as checker:
+        printed, _ = checker.communicate(timeout=PATIENCE_S)
+    assert (checker.returncode, printed) == (0, ""), (tmp_path / "check.log").read_text(encoding="utf-8")
 
 
 def test_the_agent_makes_its_tour_and_a_person_approves(at: Place, go: Example, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-// An agent's side of Interlock: what an agent does with a gateway, one function each. Run it where `interlock init` was
-// run, with a gateway and the toolbox serving, and `interlock checkpoints watch` in another terminal.
+// An agent's side of Interlock: what an agent does with a gateway, one function each. It takes a gateway and the toolbox
+// that serve, and somebody who runs `interlock checkpoints watch`: without them a call that needs a person is denied.
 package main
 
 import (

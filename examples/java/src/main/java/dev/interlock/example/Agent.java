@@ -40,8 +40,9 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * An agent's side of Interlock: what an agent does with a gateway, one method each. Run it where {@code interlock init}
- * was run, with a gateway and the toolbox serving, and {@code interlock checkpoints watch} in another terminal.
+ * An agent's side of Interlock: what an agent does with a gateway, one method each. It takes a gateway and the toolbox
+ * that serve, and somebody who runs {@code interlock checkpoints watch}: without them a call that needs a person is
+ * denied.
  */
 public final class Agent implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(30); // the deadline of each request
