@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 from interlock_gateway.config_artifacts import ArtifactsConfig
 from interlock_gateway.config_attached import AttachedConfig
 from interlock_gateway.config_bundles import BundleConfig, ShadowConfig
+from interlock_gateway.config_extmcp import ExtMcpConfig
 from interlock_gateway.config_identity import IdentityConfig, TokenConfig
 from interlock_gateway.config_mcp import McpConfig
 from interlock_gateway.config_opa import OpaConfig
@@ -283,6 +284,7 @@ class Config(Section):
     providers: tuple[ProviderConfig, ...] = ()
     """The processes that host tools."""
     attached: AttachedConfig = AttachedConfig()
+    extmcp: ExtMcpConfig = ExtMcpConfig()
     provider_credentials: dict[str, ProviderCredentialsConfig] = Field(default_factory=dict)
     """Credentials for providers that are registered at run time, by the name that the registration gives."""
     tools: dict[str, ToolOverride] = Field(default_factory=dict)

@@ -30,6 +30,7 @@ from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.sessions.discovery import Discovery
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.telemetry.metrics import Metrics
+from interlock_gateway.transport.extmcp.opening import OtherGateways
 from interlock_gateway.transport.grpc.admin_service import AdminParts, AdminRpcs
 from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
 from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
@@ -73,7 +74,8 @@ _log = logging.getLogger(__name__)
 class Endpoints:
     """Where a running gateway is reached, and what decides there.
 
-    `answers` is where those to webhooks come in, `health` where nothing but health is told, `mcp` where MCP is spoken.
+    `answers` is where those to webhooks come in, `health` where nothing but health is told, `mcp` where MCP is spoken,
+    `extmcp` where other MCP gateways ask.
     """
 
     agents: tuple[str, ...]
@@ -84,6 +86,7 @@ class Endpoints:
     answers: str = ""
     health: str = ""
     mcp: tuple[str, ...] = ()
+    extmcp: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,7 @@ class Gateway:
         self._listeners: list[Listener] = []
         self._health_listener: Http2Listener | None = None
         self._leaving = False
+        self._others = OtherGateways(config, rooms.parts, rooms.pipeline, rooms.directory)
         self._hub = Hub(config.attached, rooms.directory, rooms.parts.registry, clock)
         self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES, rooms.pipeline.gate)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
@@ -187,12 +191,14 @@ class Gateway:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.server.drain_s):
                 await self.rooms.parts.tasks.drain()
+        await self._others.stop()
         if self._health_listener is not None:
             await self._health_listener.stop(0)
 
     async def _calls_over(self) -> None:
         """Return when no call needs its caller or an attached provider any more, and those have been told."""
         await self._open_rpcs.none()
+        await self._others.over()
         await self.rooms.parts.tasks.drain()
         await self._hub.drain(self.config.server.drain_s)
 
@@ -206,12 +212,20 @@ class Gateway:
         agents += self._listener(tcp, self.rooms.entrance.door, mode, admin=True, tls=self.rooms.entrance.tls)
         operators = self._listener(server.operator_listen, operator_socket(identity), 0o600, admin=True)
         mcp = self._mcp(mode)
+        extmcp = await self._others.listen(self.rooms.entrance.door, self.rooms.entrance.tls)
         health = await self._tell_health()
         for listener in self._listeners:
             await listener.start()
         engine = self.rooms.engine
         self.endpoints = Endpoints(
-            tuple(agents), tuple(operators), metrics, engine.revision, engine.profile, health=health, mcp=mcp
+            tuple(agents),
+            tuple(operators),
+            metrics,
+            engine.revision,
+            engine.profile,
+            health=health,
+            mcp=mcp,
+            extmcp=extmcp,
         )
 
     async def keep_house(self) -> None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader.addresses import Address, TcpAddress, UnixAddress, parse_address
 from interlock_gateway.config_loader.approval_rules import approval_contradictions
+from interlock_gateway.config_loader.extmcp_rules import extmcp_contradictions
 from interlock_gateway.config_loader.identity_rules import identity_contradictions, url_problem
 from interlock_gateway.config_loader.mcp_rules import mcp_contradictions
 from interlock_gateway.config_loader.policy_rules import policy_contradictions
@@ -28,6 +29,7 @@ def contradictions(config: Config) -> Found:
     yield from _agent_listeners(config)
     yield from _operator_listeners(config)
     yield from mcp_contradictions(config)
+    yield from extmcp_contradictions(config)
     yield from _sockets_shared(config)
     yield from _other_addresses(config)
     yield from _collector(config)
@@ -73,6 +75,7 @@ def _sockets_shared(config: Config) -> Found:
         ("server", "listen"): config.server.listen,
         ("server", "operator_listen"): config.server.operator_listen,
         ("mcp", "listen"): config.mcp.listen,
+        ("extmcp", "listen"): config.extmcp.listen,
     }
     paths: dict[SettingPath, str] = {}
     for key, texts in listening.items():
@@ -83,7 +86,8 @@ def _sockets_shared(config: Config) -> Found:
     for place, path in list(paths.items())[::-1]:
         if path in shared:
             shared.discard(path)
-            words = "server.listen, server.operator_listen and mcp.listen share no socket, and none is named twice"
+            names = "server.listen, server.operator_listen, mcp.listen and extmcp.listen"
+            words = f"{names} share no socket, and none is named twice"
             yield place, f"{path} is used for two listeners; {words}"
 
 
@@ -130,6 +134,7 @@ def _templates(config: Config) -> Iterator[tuple[SettingPath, str]]:
     yield from ((("server", "listen", i), text) for i, text in enumerate(config.server.listen))
     yield from ((("server", "operator_listen", i), text) for i, text in enumerate(config.server.operator_listen))
     yield from ((("mcp", "listen", i), text) for i, text in enumerate(config.mcp.listen))
+    yield from ((("extmcp", "listen", i), text) for i, text in enumerate(config.extmcp.listen))
     yield ("state", "database"), config.state.database
     yield ("audit", "dir"), config.audit.dir
     yield ("audit", "key_file"), config.audit.key_file

@@ -144,12 +144,19 @@ class Served:
 
 
 def served(
-    service: str, rpcs: dict[str, Rpc], authenticator: Authenticator, open_rpcs: OpenRpcs
+    service: str,
+    rpcs: dict[str, Rpc],
+    authenticator: Authenticator,
+    open_rpcs: OpenRpcs,
+    may_call: Callable[[Principal, str], None] = check_access,
 ) -> Mapping[str, Served]:
-    """The `rpcs` of `service` by path, each behind authentication and access; any other path is UNIMPLEMENTED."""
+    """The `rpcs` of `service` by path, each behind authentication and access; any other path is UNIMPLEMENTED.
+
+    `may_call` raises `RequestError` for a principal that may not call a path.
+    """
     made = {}
     for name, rpc in rpcs.items():
-        guard = _Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs)
+        guard = _Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs, may_call)
         if rpc.unary is not None:
             made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary), admit=guard.admit, gate=guard.gate)
         elif rpc.talk is not None:
@@ -164,7 +171,15 @@ def served(
 class _Guard:
     """Authentication, access and errors around one RPC."""
 
-    def __init__(self, path: str, request: type[Message], authenticator: Authenticator, open_rpcs: OpenRpcs) -> None:
+    def __init__(
+        self,
+        path: str,
+        request: type[Message],
+        authenticator: Authenticator,
+        open_rpcs: OpenRpcs,
+        may_call: Callable[[Principal, str], None],
+    ) -> None:
+        self._may_call = may_call
         self._path = path
         self._request = request
         self._authenticator = authenticator
@@ -182,7 +197,7 @@ class _Guard:
             found = self._authenticator.principal(metadata, peer)
             if not isinstance(found, Principal):
                 return after(found, self._admitted(found))
-            check_access(found, self._path)
+            self._may_call(found, self._path)
             if self.gate is not None:
                 self.gate.check(found.id)
         except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
@@ -192,7 +207,7 @@ class _Guard:
     async def _admitted(self, found: "asyncio.Task[Principal]") -> Principal:
         try:
             principal = await found
-            check_access(principal, self._path)
+            self._may_call(principal, self._path)
             if self.gate is not None:
                 self.gate.check(principal.id)
         except Exception as error:  # noqa: BLE001 - as above

@@ -1,0 +1,185 @@
+"""`tools/call` for another gateway: decided before it is sent, and seen through to its result (PIPE-1, EXT-1)."""
+
+import asyncio
+import secrets
+from dataclasses import replace
+from typing import Any
+
+from interlock_gateway.config_extmcp import ExtMcpConfig
+from interlock_gateway.core.call import CallRequest, CallResult, CallStatus, CheckpointMode
+from interlock_gateway.core.outcome import ToolOutcome
+from interlock_gateway.core.session import Session
+from interlock_gateway.errors import OutcomeUnknownError, RequestError, RequestFault
+from interlock_gateway.pipeline.core import CallPipeline
+from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.providers.mcp.contents import result_outcome
+from interlock_gateway.transport.extmcp.answers import mutated, not_sent, of_request_error, passed
+from interlock_gateway.transport.extmcp.asker import CALL, Asker
+from interlock_gateway.transport.extmcp.proxied import ASKED_ABOUT, OpenCall
+from interlock_gateway.transport.extmcp.reading import read_result
+from interlock_gateway.transport.extmcp.services import Services
+from interlock_gateway.transport.extmcp.stubs import ext_mcp_pb2 as pb
+from interlock_gateway.transport.grpc.errors import as_request_error
+from interlock_gateway.transport.mcp.reflecting import deliverable_in
+from interlock_gateway.transport.mcp.requests import CALL_ID_META, INTENT_META, encoded, text_in, trace_in
+
+NEVER_DEFERRED = 1_000_000
+"""Sessions behind another gateway have no way to ask for tools that are not listed."""
+NO_CALL = "it is not known which call this is the result of"
+LATE = "its time was over before it came, or it came twice"
+
+
+class Calls:
+    """Calls that are decided about, or were let through and have no result yet."""
+
+    def __init__(self, config: ExtMcpConfig, parts: Parts, pipeline: CallPipeline, services: Services) -> None:
+        self._config = config
+        self._parts = parts
+        self._pipeline = pipeline
+        self._services = services
+        self._open: dict[str, tuple[OpenCall, asyncio.Task[CallResult]]] = {}
+        self._none = asyncio.Event()
+        self._none.set()
+
+    async def none(self) -> None:
+        """Return when no call waits for its result."""
+        await self._none.wait()
+
+    async def session(self, asker: Asker) -> Session:
+        """The session of a request, opened by the first. Raises `RequestError`."""
+        wanted = Session(asker.session_id, asker.principal.id, 0.0, deferred_threshold=NEVER_DEFERRED)
+        return (await self._parts.sessions.open(asker.principal, wanted)).session
+
+    async def request(self, asker: Asker, service: str, params: dict[str, Any]) -> pb.McpRequestResult:
+        """Decide about a call, and let it through, or not."""
+        self._services.named(asker.principal.id, service)
+        await self.session(asker)
+        request, given = _call_request(asker, service, params)
+        number = secrets.token_hex(16)
+        call = OpenCall(number, asker.principal.id, asker.session_id, service, request.tool)
+        task = self._begun(call, asker, request)
+        try:
+            await asyncio.wait((task, call.let_through), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        if not call.let_through.done():
+            return pb.McpRequestResult(error=await _ended(task))
+        sent = call.let_through.result()
+        answer = passed(pb.McpRequestResult()) if sent == given else None
+        answer = answer or pb.McpRequestResult(mutated=_with_arguments(params, sent))
+        answer.metadata[CALL] = number
+        return answer
+
+    async def response(self, asker: Asker, service: str, raw: bytes) -> pb.McpResponseResult:
+        """Take in a result, and say what becomes of it."""
+        call, task = self._found(asker, service)
+        try:
+            given = read_result(raw)
+            outcome = result_outcome(given, service)
+        except ValueError as error:
+            _fail(call, f"the result cannot be read: {error}")
+        except OutcomeUnknownError as error:
+            _fail(call, error.message)
+        else:
+            if given.get("resultType", "complete") != "complete":
+                _fail(call, "the MCP server asks for more before it answers, which is not passed on")
+                return pb.McpResponseResult(error=await _ended(task))
+            call.outcome.set_result(outcome)
+            return await _processed(task, outcome, given)
+        return pb.McpResponseResult(error=await _ended(task))
+
+    def _begun(self, call: OpenCall, asker: Asker, request: CallRequest) -> "asyncio.Task[CallResult]":
+        token = ASKED_ABOUT.set(call)
+        try:
+            task = asyncio.get_running_loop().create_task(self._pipeline.handle(asker.principal, request))
+        finally:
+            ASKED_ABOUT.reset(token)
+        self._open[call.number] = call, task
+        self._none.clear()
+
+        def over(_task: object) -> None:
+            del self._open[call.number]
+            if not self._open:
+                self._none.set()
+            if not task.cancelled():
+                task.exception()  # nobody may be waiting any more
+
+        task.add_done_callback(over)
+        return task
+
+    def _found(self, asker: Asker, service: str) -> "tuple[OpenCall, asyncio.Task[CallResult]]":
+        """The call that a result is of: the one it names, or the only one that it can be. Raises `RequestError`."""
+        whose = (asker.principal.id, asker.session_id, service)
+        waiting = [
+            (call, task)
+            for call, task in self._open.values()
+            if (call.principal_id, call.session_id, call.service) == whose
+            and call.let_through.done()
+            and not call.outcome.done()
+            and asker.call in ("", call.number)
+        ]
+        if len(waiting) != 1:
+            words = LATE if asker.call else NO_CALL
+            raise RequestError(RequestFault.INVALID_FIELD, f"The result was not let through: {words}.")
+        return waiting[0]
+
+
+def _call_request(asker: Asker, service: str, params: dict[str, Any]) -> tuple[CallRequest, bytes]:
+    """The call that is asked for, and its input as it would be sent if nothing is changed. Raises `RequestError`."""
+    name, arguments, meta = params.get("name"), params.get("arguments"), params.get("_meta", {})
+    if not isinstance(name, str) or not isinstance(arguments, dict | None) or not isinstance(meta, dict):
+        words = "tools/call has a name, and perhaps arguments and _meta, which are objects"
+        raise RequestError(RequestFault.INVALID_FIELD, words)
+    given = encoded(arguments or {})
+    left, deliverable = deliverable_in(arguments, meta)
+    call_id = text_in(meta, CALL_ID_META)
+    request = CallRequest(
+        session_id=asker.session_id,
+        call_id=call_id,
+        tool=f"{service}/{name}",
+        input=encoded(left or {}),
+        intent=text_in(meta, INTENT_META),
+        deliverable=deliverable,
+        checkpoint_mode=CheckpointMode.DETACH,
+        trace=trace_in(meta),
+        rejoins=not call_id,
+    )
+    return request, given
+
+
+def _with_arguments(params: dict[str, Any], sent: bytes) -> bytes:
+    """The params with other arguments, whose bytes stay as they are."""
+    others = {key: value for key, value in params.items() if key != "arguments"}
+    return encoded(others)[:-1] + b',"arguments":' + sent + b"}"
+
+
+def _fail(call: OpenCall, words: str) -> None:
+    call.outcome.set_exception(OutcomeUnknownError(words))
+
+
+async def _ended(task: "asyncio.Task[CallResult]") -> pb.AuthorizationError:
+    try:
+        return not_sent(await asyncio.shield(task))
+    except Exception as error:  # noqa: BLE001 - whatever happened, it was not let through, and the model hears so
+        return of_request_error(as_request_error(error))
+
+
+async def _processed(
+    task: "asyncio.Task[CallResult]", outcome: ToolOutcome, given: dict[str, Any]
+) -> pb.McpResponseResult:
+    try:
+        result = await asyncio.shield(task)
+    except Exception as error:  # noqa: BLE001 - as above
+        return pb.McpResponseResult(error=of_request_error(as_request_error(error)))
+    if result.status is not CallStatus.COMPLETED:
+        return pb.McpResponseResult(error=not_sent(result))
+    untouched = (
+        result.content == outcome.content
+        and (result.has_data, result.data) == (outcome.has_data, outcome.data)
+        and not (result.truncated or result.redactions or result.steering)
+        and result.is_error == outcome.is_error
+    )
+    if untouched:
+        return passed(pb.McpResponseResult())
+    return pb.McpResponseResult(mutated=mutated(replace(result), given))
