@@ -112,6 +112,7 @@ async def behind_tls(
     clock: MovableClock | None = None,
     identity: IdentityConfig | None = None,
     tls: dict[str, Any] | None = None,
+    **changes: Any,
 ) -> AsyncIterator[TlsBench]:
     """A gateway with TLS, and with the agents' socket beside it."""
     pki = Pki(directory / "pki")
@@ -120,5 +121,5 @@ async def behind_tls(
         listen=("unix:{state}/agent.sock", "127.0.0.1:0"), front=front, drain_s=5.0, tls=pki.settings(**(tls or {}))
     )
     identity = identity or IdentityConfig(mtls=MTLS)
-    async with bench(directory, server=server, identity=identity, clock=clock) as made:
+    async with bench(directory, server=server, identity=identity, clock=clock, **changes) as made:
         yield TlsBench(made, pki)
