@@ -12,11 +12,19 @@ from interlock.adapters import AdapterOptions
 from interlock.adapters._answers import DELIVERABLE, Answer, answer_to, answer_to_error
 from interlock.adapters._names import Names
 from interlock.calls import BatchOutcome, Call, Deliverable, Json
-from interlock.errors import InvalidRequestError, RequestError
+from interlock.errors import (
+    DeadlineExceededError,
+    GatewayUnavailableError,
+    InvalidRequestError,
+    NotFoundError,
+    RequestError,
+)
 from interlock.results import CallStatus
 from interlock.tools import Tool
 
 MOST_IN_A_BATCH = 100
+PATIENCE_S = 5.0
+"""How long the gateway may take to say what became of a call whose answer was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,8 @@ class Bridge:
                 )
             record = yield from _call_flows.wait_call(self._session, waiting, timeout=self._options.timeout)
         except RequestError as error:
-            return error
+            found = yield from self._found([call], error)
+            return found[0]
         if record.result is not None:
             return record.result
         return (yield from self._outcome_anew(call))
@@ -122,7 +131,24 @@ class Bridge:
                 outcomes.append(outcome)
             return outcomes
         except RequestError as error:
-            return [error for _ in calls]
+            return (yield from self._found(calls, error))
+
+    def _found(self, calls: Sequence[Call], error: RequestError) -> Flow[list[BatchOutcome]]:
+        """What became of calls whose answer was lost; the error where the gateway cannot say."""
+        outcomes: list[BatchOutcome] = [error for _ in calls]
+        if not isinstance(error, DeadlineExceededError | GatewayUnavailableError):
+            return outcomes
+        for index, call in enumerate(calls):
+            call_id = self._awaited.get(_key(call), call.call_id)
+            try:
+                record = yield from _call_flows.get_call(self._session, call_id, timeout=PATIENCE_S)
+            except NotFoundError:
+                continue  # it may be on its way still
+            except RequestError:
+                break
+            if record.settled and record.result is not None:
+                outcomes[index] = record.result
+        return outcomes
 
     def _call_of(self, asked: Asked) -> Call:
         tool = self._names.tool(asked.name)

@@ -147,6 +147,15 @@ async def test_a_deadline_is_a_result_whoever_of_both_notices_it_first(at: Playe
     assert seen.results[0].is_error in (True, None)
 
 
+async def test_a_call_that_nobody_decides_about_in_time_is_said_not_to_have_run(at: Played, player: Player) -> None:
+    async with person(at.bench.gateway):
+        _, seen = await player(at.session, [[("wreck", {"what": "it"})]], AdapterOptions(timeout=0.5))
+
+    assert "not known" not in seen.results[0].text
+    assert seen.results[0].is_error in (True, None)
+    assert at.ran == []
+
+
 async def test_whoever_asks_for_it_gets_an_exception(at: Played, player: Player) -> None:
     with pytest.raises((errors.DeniedError, agents.exceptions.UserError)) as raised:
         await player(at.session, [[("careful", {"text": "x"})]], AdapterOptions(raises=True))
