@@ -190,6 +190,7 @@ class Gateway:
         await stop_all(self._listeners, self._calls_over(), self.config.server.drain_s)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.config.server.drain_s):
+                await self._others.over()
                 await self.rooms.parts.tasks.drain()
         await self._others.stop()
         if self._health_listener is not None:
@@ -198,7 +199,6 @@ class Gateway:
     async def _calls_over(self) -> None:
         """Return when no call needs its caller or an attached provider any more, and those have been told."""
         await self._open_rpcs.none()
-        await self._others.over()
         await self.rooms.parts.tasks.drain()
         await self._hub.drain(self.config.server.drain_s)
 

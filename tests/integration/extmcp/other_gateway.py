@@ -168,6 +168,6 @@ async def asked(directory: Path, extmcp: dict[str, Any] | None = None, **changes
             **changes,
         }
     )
-    async with running(config) as gateway, grpc.aio.insecure_channel(gateway.endpoints.extmcp[0]) as channel:
+    async with running(config) as gateway, grpc.aio.insecure_channel(gateway.endpoints.extmcp[-1]) as channel:
         other = OtherGateway(channel, made["proxy"][0])
         yield Asked(gateway, other, {who: token for who, (token, _) in made.items()})
