@@ -44,7 +44,7 @@ OUTER = {"app", "serving", "cli", "demo"}
 # Foreign libraries that only these packages know, so that each can be replaced in one place.
 KNOWN_ONLY_TO = {
     "ada_url": {"facts"},
-    "aiohttp": {"policy", "providers"},
+    "aiohttp": {"policy"},
     "alembic": {"state"},
     "google.protobuf": {"providers", "transport"} | OUTER,
     "grpc": {"providers", "transport"} | OUTER,

@@ -76,7 +76,7 @@ class Connection:
 
     async def _agreed(self, session: ClientSession, opened: "asyncio.Future[Upstream]") -> Upstream | None:
         try:
-            await agree(session, handshake_only=self._handshake_only)
+            await agree(session, self._peer, handshake_only=self._handshake_only)
         except (LinkError, MCPError, RuntimeError, ValidationError) as error:
             _refuse(opened, _words(error))
             return None

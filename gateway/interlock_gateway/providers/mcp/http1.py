@@ -84,6 +84,7 @@ class Origin:
         self._closed = True
         for wire in tuple(self._wires):
             wire.abort()
+        await asyncio.sleep(0)  # in which they are closed
 
     def free(self, wire: "Wire") -> None:
         """`wire` has nothing more to do."""

@@ -29,6 +29,7 @@ from pydantic import ValidationError
 
 from interlock_gateway.core.outcome import Invocation
 from interlock_gateway.providers.mcp import messages
+from interlock_gateway.providers.mcp.link import LinkError
 from interlock_gateway.providers.mcp.peer import Peer, Progress
 
 CLIENT_INFO = Implementation(name="interlock", version="1")
@@ -59,10 +60,10 @@ def session_on(peer: Peer, allowed: frozenset[str]) -> ClientSession:
     )
 
 
-async def agree(session: ClientSession, *, handshake_only: bool) -> None:
+async def agree(session: ClientSession, peer: Peer, *, handshake_only: bool) -> None:
     """Agree on a revision: the newest, or by handshake on an older one. Raises `MCPError` or `LinkError`.
 
-    Whatever a server answers to the question for the newest, short of naming revisions that are all too new, means that
+    Whatever a server does with the question for the newest, short of naming revisions that are all too new, means that
     it has not heard of it.
     """
     if not handshake_only:
@@ -70,6 +71,9 @@ async def agree(session: ClientSession, *, handshake_only: bool) -> None:
             await session.discover()
         except MCPError as error:
             if error.code == UNSUPPORTED_PROTOCOL_VERSION and not _names_older(error.error.data):
+                raise
+        except LinkError as error:
+            if error.unsent or peer.gone.is_set():
                 raise
         except (RuntimeError, ValidationError):
             pass  # it answers, and offers no revision of that kind
