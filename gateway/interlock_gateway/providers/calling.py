@@ -41,6 +41,7 @@ from interlock_gateway.providers.wire import (
     outcome_from_wire,
     outcome_to_wire,
     resolution_to_wire,
+    seconds,
     undo_from_wire,
 )
 
@@ -200,7 +201,8 @@ async def described(answer: service_pb2.DescribeResponse, provider: str, most: i
             tools.append(definition_from_wire(tool))
         except ProviderFailedError as error:
             problems.append(f"{tool.name} of {provider} is refused: {error.message}")
-    return Described(answer.version, tuple(tools), tuple(problems))
+    refresh_s = seconds(answer.refresh_after) if answer.HasField("refresh_after") else None
+    return Described(answer.version, tuple(tools), tuple(problems), refresh_s=refresh_s)
 
 
 def _rendering(given: provider_pb2.Rendering) -> Rendering:

@@ -18,7 +18,8 @@ from interlock_gateway.registry.registry import GATEWAY_PROVIDER, Registration, 
 
 DESCRIBE_S = 10.0
 REFRESH_S = 30.0
-"""How often a connected provider is asked again what its tools are."""
+"""How often a connected provider is asked again what its tools are, unless it wants to be asked sooner."""
+LEAST_REFRESH_S = 1.0
 FIRST_RETRY_S = 0.2
 LAST_RETRY_S = 10.0
 _log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class Connection:
     version: str = ""
     last_error: str = ""
     problems: tuple[str, ...] = ()
+    refresh_s: float | None = None
     described: asyncio.Event = field(default_factory=asyncio.Event)
     keeper: "asyncio.Task[None] | None" = None
 
@@ -177,6 +179,7 @@ class Directory:
                 _log.warning("a tool needs attention", extra={"provider": spec.name, "problem": problem})
         connection.problems = problems
         connection.version = described.version
+        connection.refresh_s = described.refresh_s
         connection.last_error = ""
         if connection.connected_since is None:
             connection.connected_since = self._clock.now()
@@ -188,7 +191,7 @@ class Directory:
     async def _until_lost_or_due(self, connection: Connection) -> None:
         """Return when it is time to ask again, or when the connection has come back. A lost one is away meanwhile."""
         try:
-            async with asyncio.timeout(REFRESH_S):
+            async with asyncio.timeout(_refresh_s(connection)):
                 if await connection.provider.until_lost():
                     return
         except TimeoutError:
@@ -204,6 +207,12 @@ class Directory:
         connection.last_error = error
         connection.provider.mark_lost()
         self._registry.set_away(connection.spec.name)
+
+
+def _refresh_s(connection: Connection) -> float:
+    """Never later than usual: a changed definition is called until it is seen."""
+    wanted = connection.refresh_s
+    return REFRESH_S if wanted is None else min(max(wanted, LEAST_REFRESH_S), REFRESH_S)
 
 
 def _words(error: Exception) -> str:

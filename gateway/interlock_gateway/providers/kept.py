@@ -22,12 +22,14 @@ class Described:
     """What a provider says of itself: its version, its tools, and a sentence for each tool that cannot be read.
 
     `passing` is for what else there is of it: called like tools, listed nowhere (`ToolRegistry.pass_on`).
+    `refresh_s` is in how many seconds it wants to be asked again, `None` when it does not say.
     """
 
     version: str
     tools: tuple[ToolDefinition, ...]
     problems: tuple[str, ...] = ()
     passing: tuple[ToolDefinition, ...] = ()
+    refresh_s: float | None = None
 
 
 class KeptProvider(Provider, Protocol):

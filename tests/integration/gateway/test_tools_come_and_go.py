@@ -10,6 +10,7 @@ from interlock import Gateway as Client
 from interlock.errors import NotFoundError, RequestError
 from interlock.provider import ToolServer, tool
 from interlock.v1 import registry_pb2
+from interlock.v1 import tool_provider_service_pb2 as rpc
 from interlock_gateway.app import running
 from interlock_gateway.config import ProviderConfig
 from raw_provider import RawProvider, operating, reading, served, spec_of
@@ -209,3 +210,23 @@ async def test_an_unreachable_provider_keeps_nobody_waiting_who_registers_anothe
         assert (await admin.register_provider(spec_of(server))).state == registry_pb2.PROVIDER_STATE_READY
         assert not waiting.done()
         assert (await waiting).state == registry_pb2.PROVIDER_STATE_CONNECTING
+
+
+@pytest.mark.req("TOOL-4", "TOOL-5")
+async def test_a_provider_is_asked_again_as_soon_as_it_wants_to_be(at: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock_gateway.providers.directory.LEAST_REFRESH_S", 0.02)
+    hasty, calm = Hasty(reading("a"), name="hasty"), RawProvider(reading("b"), name="calm")
+    async with served(at.directory, hasty) as first, served(at.directory, calm) as second, operating(at) as admin:
+        await admin.register_provider(spec_of(first))
+        await admin.register_provider(spec_of(second))
+        await eventually(lambda: hasty.descriptions >= 5)
+    assert calm.descriptions == 1
+
+
+class Hasty(RawProvider):
+    """Wants to be asked again at once."""
+
+    def describe(self) -> rpc.DescribeResponse:
+        answer = super().describe()
+        answer.refresh_after.FromMilliseconds(1)
+        return answer
