@@ -20,6 +20,8 @@ LAYERS = (
     | {
         "config_bundles",
         "config_identity",
+        "config_attached",
+        "config_extmcp",
         "config_mcp",
         "config_opa",
         "config_providers",

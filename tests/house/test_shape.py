@@ -41,6 +41,8 @@ CATCH_ALL = {
     "gateway/interlock_gateway/telemetry/spans.py": (1, "what is told of a call never changes what it is answered"),
     "gateway/interlock_gateway/telemetry/otlp.py": (1, "a thread that ended would send no span ever again"),
     "gateway/interlock_gateway/transport/http/answers.py": (1, "the last door: nothing unforeseen shows to a client"),
+    "gateway/interlock_gateway/transport/extmcp/service.py": (1, "what fails here is refused, and not passed on"),
+    "gateway/interlock_gateway/transport/grpc/hub_service.py": (1, "whatever ends the reading ends the stream"),
     "gateway/interlock_gateway/transport/mcp/exchange.py": (1, "nothing unforeseen shows to a client"),
     "gateway/interlock_gateway/transport/mcp/http.py": (1, "the last door: nothing unforeseen shows to a client"),
     "gateway/interlock_gateway/transport/mcp/listening.py": (1, "one connection that fails must not end the others"),

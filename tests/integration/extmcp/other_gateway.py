@@ -20,7 +20,7 @@ from interlock_gateway.serving import Gateway
 
 PATIENCE_S = 20.0
 Upstream = Callable[[dict[str, Any]], dict[str, Any]]
-READS = {"readOnlyHint": True, "openWorldHint": False}
+READS: dict[str, Any] = {"readOnlyHint": True, "openWorldHint": False}
 
 
 class RejectedError(Exception):
@@ -30,7 +30,7 @@ class RejectedError(Exception):
         super().__init__(error.reason)
         self.code = error.code
         self.reason = error.reason
-        self.mcp_error = json.loads(error.mcp_error) if error.HasField("mcp_error") else None
+        self.mcp_error: Any = json.loads(error.mcp_error) if error.HasField("mcp_error") else None
 
 
 @dataclass
@@ -115,7 +115,7 @@ class OtherGateway:
                 asked.metadata_context.fields[key].string_value = text
 
     async def _ask(self, rpc: str, asked: Any, answer: Any) -> Any:
-        called = self.channel.unary_unary(
+        called: Any = self.channel.unary_unary(
             f"{SERVICE}/{rpc}",
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=answer.FromString,
@@ -124,7 +124,7 @@ class OtherGateway:
         return await called(asked, timeout=PATIENCE_S, metadata=metadata)
 
 
-def tool(name: str, description: str = "A tool.", **hints: bool) -> dict[str, Any]:
+def tool(name: str, description: str = "A tool.", **hints: Any) -> dict[str, Any]:
     """A tool as MCP lists it."""
     return {"name": name, "description": description, "inputSchema": {"type": "object"}, "annotations": hints}
 

@@ -14,7 +14,7 @@ from interlock_gateway.config import LimitsConfig, ToolOverride
 from other_gateway import READS, Asked, RejectedError, asked, saying, tool
 
 DENIED, EXHAUSTED, INVALID = (CODES[name] for name in ("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "INVALID"))
-CHANGES = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+CHANGES: dict[str, Any] = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
 
 
 @pytest.fixture
@@ -310,7 +310,7 @@ async def test_without_a_number_a_result_is_that_of_the_only_call_it_can_be(at: 
 @pytest.mark.req("EXT-1", "PIPE-10")
 async def test_a_call_id_that_was_used_is_answered_and_not_sent_again(at: Asked) -> None:
     await at.other.list(tool("append", **CHANGES))
-    meta = {"_meta": {"dev.interlock/call_id": "once"}}
+    meta: dict[str, Any] = {"_meta": {"dev.interlock/call_id": "once"}}
     await at.other.call("append", {"a": 1}, saying("first"), **meta)
     again = await rejected(at.other.call("append", {"a": 1}, saying("second"), **meta))
     assert "was answered already" in again.reason

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -69,7 +70,7 @@ async def test_a_gateway_that_ends_waits_for_the_results_of_what_it_let_through(
 @pytest.mark.req("EXT-1", "PIPE-9")
 async def test_who_goes_before_the_verdict_gets_nothing_sent(socket_directory: Path) -> None:
     async with asked(socket_directory) as at:
-        hints = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
+        hints: dict[str, Any] = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
         await at.other.list(tool("append", **hints))
         _, number = await at.other.request("tools/call", {"name": "append"}, ("files",))
         second = asyncio.create_task(
@@ -84,7 +85,7 @@ async def test_who_goes_before_the_verdict_gets_nothing_sent(socket_directory: P
 
 @pytest.mark.req("EXT-1", "CONF-1")
 def test_what_is_not_safe_is_refused_at_load() -> None:
-    def problems(**extmcp: object) -> list[str]:
+    def problems(**extmcp: Any) -> list[str]:
         return [words for path, words in contradictions(Config(extmcp=ExtMcpConfig(**extmcp))) if path[0] == "extmcp"]
 
     assert problems() == []

@@ -55,7 +55,7 @@ class RawAttachment:
 
     def __init__(self, address: str, token: str) -> None:
         self._channel = grpc.aio.insecure_channel(address, options=(("grpc.max_send_message_length", -1),))
-        self.call = self._channel.stream_stream(
+        self.call: Any = self._channel.stream_stream(
             ATTACH,
             request_serializer=lambda frame: frame if isinstance(frame, bytes) else frame.SerializeToString(),
             response_deserializer=hub.AttachResponse.FromString,
@@ -74,8 +74,8 @@ class RawAttachment:
 
     async def next(self) -> hub.AttachResponse:
         """The next frame."""
-        frame = await asyncio.wait_for(self.call.read(), PATIENCE_S)
-        assert frame is not grpc.aio.EOF, await self.call.details()
+        frame: Any = await asyncio.wait_for(self.call.read(), PATIENCE_S)
+        assert isinstance(frame, hub.AttachResponse), await self.call.details()
         return frame
 
     async def attach(self, *tools: str, name: str = "raw", **frame: Any) -> hub.AttachWelcome:

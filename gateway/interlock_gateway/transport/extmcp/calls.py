@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-from dataclasses import replace
 from typing import Any
 
 from interlock_gateway.config_extmcp import ExtMcpConfig
@@ -13,13 +12,12 @@ from interlock_gateway.errors import OutcomeUnknownError, RequestError, RequestF
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.providers.mcp.contents import result_outcome
-from interlock_gateway.transport.extmcp.answers import mutated, not_sent, of_request_error, passed
+from interlock_gateway.transport.extmcp.answers import mutated, not_sent, passed
 from interlock_gateway.transport.extmcp.asker import CALL, Asker
 from interlock_gateway.transport.extmcp.proxied import ASKED_ABOUT, OpenCall
 from interlock_gateway.transport.extmcp.reading import read_result
 from interlock_gateway.transport.extmcp.services import Services
 from interlock_gateway.transport.extmcp.stubs import ext_mcp_pb2 as pb
-from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.mcp.reflecting import deliverable_in
 from interlock_gateway.transport.mcp.requests import CALL_ID_META, INTENT_META, encoded, text_in, trace_in
 
@@ -159,19 +157,14 @@ def _fail(call: OpenCall, words: str) -> None:
 
 
 async def _ended(task: "asyncio.Task[CallResult]") -> pb.AuthorizationError:
-    try:
-        return not_sent(await asyncio.shield(task))
-    except Exception as error:  # noqa: BLE001 - whatever happened, it was not let through, and the model hears so
-        return of_request_error(as_request_error(error))
+    """Why it was not let through. Raises what the call raised."""
+    return not_sent(await asyncio.shield(task))
 
 
 async def _processed(
     task: "asyncio.Task[CallResult]", outcome: ToolOutcome, given: dict[str, Any]
 ) -> pb.McpResponseResult:
-    try:
-        result = await asyncio.shield(task)
-    except Exception as error:  # noqa: BLE001 - as above
-        return pb.McpResponseResult(error=of_request_error(as_request_error(error)))
+    result = await asyncio.shield(task)
     if result.status is not CallStatus.COMPLETED:
         return pb.McpResponseResult(error=not_sent(result))
     untouched = (
@@ -182,4 +175,4 @@ async def _processed(
     )
     if untouched:
         return passed(pb.McpResponseResult())
-    return pb.McpResponseResult(mutated=mutated(replace(result), given))
+    return pb.McpResponseResult(mutated=mutated(result, given))
