@@ -47,4 +47,7 @@ class McpConfig(Section):
     """For how many seconds a call that waits for people elsewhere is held open; then it is answered with what to do to
     go on. Many clients give up after 60."""
     ask_s: Seconds = 600.0
-    """The same, for one whose own client asks a person."""
+    """The same, for one whose own client asks a person, or answers what an upstream server asks."""
+    round_s: Seconds = 120.0
+    """For how many seconds a call waits for a client that answers by sending its request again. Nobody can tell whether
+    it will; meanwhile the call keeps its turn in its session."""

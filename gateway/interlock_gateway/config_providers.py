@@ -42,6 +42,9 @@ class McpUpstreamConfig(Section):
     allow: tuple[Literal["sampling", "elicitation", "roots"], ...] = ()
     """What the server may ask of the agent's client while it runs a call: a model's answer, a person's, or which
     directories it works in."""
+    handshake: bool = False
+    """Speak a revision that begins with a handshake, even if the server knows the newest. Many servers that ask
+    something while they run a call can do so there alone."""
     passes: tuple[Literal["resources", "prompts", "completions", "logging"], ...] = (
         "resources",
         "prompts",

@@ -246,7 +246,7 @@ class CallPipeline:
     async def _through(self, run: CallRun, answer: "asyncio.Future[CallResult] | None" = None) -> CallResult:
         """Wait for the call's turn, then take it to its end; `answer`, when given, gets what everybody is told."""
         turnstile = run.live.turnstile
-        shared = run.tool is not None and run.tool.classification.concurrency_safe
+        shared = run.tool is None or run.tool.classification.concurrency_safe
         if self._parts.hooks is not None:
             self._parts.hooks.received(run)
         if not turnstile.idle:

@@ -143,7 +143,7 @@ async def test_a_client_that_cannot_answer_is_not_asked_and_the_call_ends(relayi
 
 @pytest.mark.req("MCP-2")
 async def test_a_round_that_nobody_comes_back_for_ends_by_itself(socket_directory: Path) -> None:
-    async with in_front_of(socket_directory, asking_server(), mcp=ALLOWED, surface={"ask_s": 0.3}) as at:
+    async with in_front_of(socket_directory, asking_server(), mcp=ALLOWED, surface={"round_s": 0.3}) as at:
         pipeline = at.at.gateway.rooms.pipeline
         async with at.over_http("2026-07-28", **ABLE) as client:
             asked = await client.session.call_tool("both", {}, allow_input_required=True)

@@ -109,6 +109,10 @@ class Person:
     def __init__(self) -> None:
         self.asked: list[tuple[str, Any]] = []
 
+    @property
+    def able(self) -> frozenset[str]:
+        return frozenset({"elicitation"})
+
     async def request(self, method: str, params: Any, *, key: str = "") -> dict[str, Any]:
         del key
         self.asked.append((method, params))

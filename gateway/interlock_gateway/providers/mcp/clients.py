@@ -7,6 +7,11 @@ from typing import Any, Protocol
 class Client(Protocol):
     """An MCP client that calls through the gateway."""
 
+    @property
+    def able(self) -> frozenset[str]:
+        """What it can be asked: `sampling`, `elicitation`, `roots`."""
+        ...
+
     async def request(self, method: str, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
         """Ask it, and give its answer as it sent it. `key` is the server's own name for its question, if it has one.
 
@@ -29,6 +34,11 @@ class Clients:
         """It is not any more, unless another one is by now."""
         if self._of.get(session_id) is client:
             del self._of[session_id]
+
+    def able(self, session_id: str) -> frozenset[str]:
+        """What the client of a session can be asked; nothing when there is none."""
+        client = self._of.get(session_id)
+        return client.able if client is not None else frozenset()
 
     def of(self, session_id: str) -> Client | None:
         """The client of a session."""

@@ -53,7 +53,7 @@ class McpProvider:
         self._connection: Connection | None = None
         self._upstream: Upstream | None = None
         self._opening: asyncio.Task[Upstream] | None = None
-        self._handshake_only = False
+        self._handshake_only = target.handshake
         self._described = asyncio.Event()
         self._change = asyncio.Event()
         self._listed: dict[str, Mapping[str, Any]] = {}
@@ -284,8 +284,11 @@ class McpProvider:
             self._upstream = await connection.open(self._target.open_s)
         except ProviderDownError:
             # Some servers end when they are asked something before the handshake: then that is what comes first.
-            self._handshake_only = self.kind is ProviderKind.MCP_STDIO and not self._handshake_only
+            self._handshake_only = self._target.handshake or (
+                self.kind is ProviderKind.MCP_STDIO and not self._handshake_only
+            )
             raise
+        self._upstream.able = self._relay.able
         return self._upstream
 
     def _live(self) -> "Upstream":

@@ -24,6 +24,10 @@ class Relay:
         self._allowed = allowed
         self._clients = clients
 
+    def able(self, session_id: str) -> frozenset[str]:
+        """What the client behind a session can be asked."""
+        return self._clients.able(session_id)
+
     async def ask(
         self, method: str, params: Mapping[str, Any], session_id: str, key: str = ""
     ) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ class Target:
     shown: str
     allowed: frozenset[str]
     passes: frozenset[str]
+    handshake: bool
     max_message_bytes: int
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -54,12 +55,21 @@ def target_of(
     if config.command:
         directory = at_state(config.working_directory)
         command = Command(tuple(map(at_state, config.command)), dict(config.environment), directory)
-        return Target(ProviderKind.MCP_STDIO, config.command[0], allowed, passes, max_message_bytes, command=command)
+        return Target(
+            ProviderKind.MCP_STDIO,
+            config.command[0],
+            allowed,
+            passes,
+            config.handshake,
+            max_message_bytes,
+            command=command,
+        )
     return Target(
         ProviderKind.MCP_HTTP,
         shown_url(config.url),
         allowed,
         passes,
+        config.handshake,
         max_message_bytes,
         url=config.url,
         headers=dict(config.headers),

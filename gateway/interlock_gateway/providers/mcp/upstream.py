@@ -1,7 +1,7 @@
 """A session with one MCP server: the revision that was agreed on, and requests in its form."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +89,10 @@ def _names_older(data: object) -> bool:
 
 @dataclass(slots=True)
 class Upstream:
-    """What was agreed on, and how a request has to look. `param_headers` are those of each tool that has any."""
+    """What was agreed on, and how a request has to look. `param_headers` are those of each tool that has any.
+
+    `able` says what the client of a session can be asked.
+    """
 
     peer: Peer
     version: str
@@ -100,23 +103,33 @@ class Upstream:
     allowed: frozenset[str]
     param_headers: dict[str, ParamHeaders] = field(default_factory=dict)
     asked_by: dict[int | str, str] = field(default_factory=dict)
-    _meta: dict[str, Any] = field(default_factory=dict)
-    _meta_json: bytes = b""
-
-    def __post_init__(self) -> None:
-        if self.modern:
-            self._meta = {
-                PROTOCOL_VERSION_META_KEY: self.version,
-                CLIENT_INFO_META_KEY: CLIENT_INFO.model_dump(by_alias=True, mode="json", exclude_none=True),
-                CLIENT_CAPABILITIES_META_KEY: _capabilities(self.allowed),
-            }
-        self._meta_json = messages.encoded(self._meta) if self._meta else b""
+    able: Callable[[str], frozenset[str]] = lambda _session: frozenset()
+    log_level: str = ""
+    _metas: dict[frozenset[str], tuple[dict[str, Any], bytes]] = field(default_factory=dict)
 
     def hear(self, level: str) -> None:
         """Have the server say what it logs from this level on, with each request, where a request says that."""
-        if self.modern:
-            self._meta[LOG_LEVEL_META_KEY] = level
-            self._meta_json = messages.encoded(self._meta)
+        self.log_level = level
+        self._metas.clear()
+
+    def _meta(self, session_id: str) -> tuple[dict[str, Any], bytes]:
+        """What stands with a request for a session, as values and as JSON: nothing, where a handshake has said it.
+
+        Of what the server may ask, it is told what the client behind the session can be asked.
+        """
+        if not self.modern:
+            return {}, b""
+        able = self.allowed & self.able(session_id) if self.allowed else self.allowed
+        if (made := self._metas.get(able)) is None:
+            meta = {
+                PROTOCOL_VERSION_META_KEY: self.version,
+                CLIENT_INFO_META_KEY: CLIENT_INFO.model_dump(by_alias=True, mode="json", exclude_none=True),
+                CLIENT_CAPABILITIES_META_KEY: _capabilities(able),
+            }
+            if self.log_level:
+                meta[LOG_LEVEL_META_KEY] = self.log_level
+            made = self._metas[able] = meta, messages.encoded(meta)
+        return made
 
     @property
     def modern(self) -> bool:
@@ -133,7 +146,7 @@ class Upstream:
     ) -> dict[str, Any]:
         """The result of a request, as it came. Raises `RpcError`, `LinkError`, `TimeoutError`."""
         request_id = self.peer.new_id()
-        meta = {**params.get("_meta", {}), **self._meta}
+        meta = {**params.get("_meta", {}), **self._meta(session_id)[0]}
         if on_progress is not None:
             meta["progressToken"] = request_id
         sent = messages.encoded({**params, "_meta": meta} if meta else dict(params))
@@ -179,9 +192,10 @@ class Upstream:
             self.asked_by.pop(request_id, None)
 
     def _call_meta(self, token: int | None, invocation: Invocation) -> bytes:
+        ours, encoded = self._meta(invocation.session_id)
         if token is None and invocation.trace is None:
-            return self._meta_json
-        meta = dict(self._meta)
+            return encoded
+        meta = dict(ours)
         if token is not None:
             meta["progressToken"] = token
         if invocation.trace is not None:

@@ -64,9 +64,10 @@ class CheckpointCalls:
         self._clock = parts.parts.clock
         self._hold_s = parts.config.hold_s
         self._ask_s = parts.config.ask_s
+        self._round_s = parts.config.round_s
         self._sealing: Seal | None = None
         self._relays = relays
-        self._rounds: Rounds[CallResult | AskFirst] = Rounds(self._ask_s)
+        self._rounds: Rounds[CallResult | AskFirst] = Rounds(parts.config.round_s)
 
     async def handle(
         self, principal: Principal, request: CallRequest, client: Client, on_event: EventSink
@@ -90,7 +91,7 @@ class CheckpointCalls:
         return await self._questions(principal, request, later, await self._rounds.begin(work, on_event, later.number))
 
     def _later(self) -> Round:
-        return new_round(self._clock.now() + self._ask_s)
+        return new_round(self._clock.now() + self._round_s)
 
     async def _gone_on(
         self, principal: Principal, request: CallRequest, client: Client, asking: Round, on_event: EventSink

@@ -19,6 +19,7 @@ from interlock_gateway.transport.mcp.clients import Client
 UNABLE = -32600
 INTERNAL = -32603
 NO_ROOTS = -32601
+_KINDS = (("sampling", "sampling/createMessage"), ("elicitation", "elicitation/create"), ("roots", "roots/list"))
 
 
 class Asks(Protocol):
@@ -52,6 +53,13 @@ class SessionClient:
 
     def __init__(self) -> None:
         self.open: list[tuple[Client, Asks]] = []
+
+    @property
+    def able(self) -> frozenset[str]:
+        """What it can be asked now."""
+        return frozenset(
+            kind for kind, method in _KINDS if any(client.answers_to(method, {}) for client, _way in self.open)
+        )
 
     async def request(self, method: str, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
         """Its answer. Raises `RpcError`: its own, or that it cannot be asked this."""
