@@ -10,7 +10,7 @@ from interlock_gateway.config_identity import JwtConfig
 from interlock_gateway.config_loader.addresses import TcpAddress
 from interlock_gateway.config_loader.problems import SettingPath, dotted
 from interlock_gateway.config_loader.spiffe import spiffe_pattern
-from interlock_gateway.core.session import Role, contradict
+from interlock_gateway.core.session import PROXIED, Role, contradict
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
 ANONYMOUS = "anonymous"
@@ -84,7 +84,7 @@ def _roles(config: Config) -> Found:
 def _names(config: Config) -> Found:
     """Names that a token's subject or a certificate could have too, without being the same caller."""
     own = {f"{issuer.name}:": f"the issuer {issuer.name}" for issuer in config.identity.jwt}
-    own |= {_SPIFFE: "SPIFFE IDs", SUBJECT_PREFIX: "subjects of certificates"}
+    own |= {_SPIFFE: "SPIFFE IDs", SUBJECT_PREFIX: "subjects of certificates", PROXIED: "agents behind MCP gateways"}
     for path, name, _ in _named(config):
         if name == ANONYMOUS:
             yield path, f"{dotted(path)} is {ANONYMOUS}, which is whoever has no credentials"
@@ -116,6 +116,9 @@ def _issuer(config: Config, issuer: JwtConfig, path: SettingPath) -> Found:
         yield (*path, "name"), f"{dotted((*path, 'name'))} is used twice: {issuer.name}"
     if issuer.name in {_SPIFFE.rstrip(":"), SUBJECT_PREFIX.rstrip(":")}:
         yield (*path, "name"), f"{dotted((*path, 'name'))} is {issuer.name}, which certificates' principals begin with"
+    if issuer.name == PROXIED.rstrip(":"):
+        words = "as the principals of agents behind MCP gateways begin"
+        yield (*path, "name"), f"{dotted((*path, 'name'))} is {issuer.name}, {words}"
     if issuers[issuer.issuer] > 1:
         words = "is there twice; give one entry both audiences"
         yield (*path, "issuer"), f"{dotted((*path, 'issuer'))} {words}"

@@ -8,9 +8,11 @@ import grpc
 import grpc.aio
 import pytest
 from foreign_description import CODES
-from interlock_gateway.config import Config, Front, ServerConfig
+from interlock_gateway.config import Config, Front, IdentityConfig, ServerConfig, TokenConfig
 from interlock_gateway.config_extmcp import ExtMcpConfig
+from interlock_gateway.config_identity import JwtConfig
 from interlock_gateway.config_loader.rules import contradictions
+from interlock_gateway.core.session import Role
 from other_gateway import READS, OtherGateway, RejectedError, asked, saying, tool
 from waiting import eventually
 
@@ -95,5 +97,20 @@ def test_what_is_not_safe_is_refused_at_load() -> None:
     assert "which other hosts can reach" in beyond[0]
     assert "anybody could speak for everybody" in problems(listen=("127.0.0.1:1",), callers=("anonymous",))[0]
     assert "must be unix:PATH or HOST:PORT" in problems(listen=("nowhere",), callers=("proxy",))[0]
+    assert "an agent that speaks for others" in problems(listen=("127.0.0.1:1",), callers=("local-agent",))[0]
+    assert "comes through a Unix socket" in problems(listen=("127.0.0.1:1",), callers=("local",))[0]
     shared = problems(listen=("unix:{state}/agent.sock",))
     assert "is used for two listeners" in shared[0]
+
+
+@pytest.mark.req("EXT-1", "AUTH-1")
+def test_no_configured_name_is_that_of_an_agent_behind_another_gateway() -> None:
+    token = TokenConfig(principal="extmcp:proxy:ana", sha256="0" * 64, roles=(Role.AGENT,))
+    issuer = JwtConfig(
+        name="extmcp",
+        issuer="https://example.org",
+        audience=("a",),
+        grants=({"claim": "a", "value": "b", "roles": ["agent"]},),
+    )
+    found = [words for _, words in contradictions(Config(identity=IdentityConfig(tokens=(token,), jwt=(issuer,))))]
+    assert sum("agents behind MCP gateways" in words for words in found) == 2
