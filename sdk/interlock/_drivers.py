@@ -148,13 +148,17 @@ class _SyncCarrier:
 
 
 class AsyncDriver:
-    """Carries flows out on the running event loop; tasks of that loop may share it."""
+    """Carries flows out on the running event loop; tasks of that loop may share it.
+
+    When that loop has ended, another may follow it, with connections of its own.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._opened: _Opened[AsyncChannel] | None = None
         self._former: deque[AsyncChannel] = deque()
         self._closing: set[asyncio.Task[None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, flow: Flow[T]) -> T:
         """The outcome of a flow that emits nothing."""
@@ -192,7 +196,8 @@ class AsyncDriver:
             carrier.close()
 
     def begin(self, step: Ask | Open) -> Any:
-        """Begin a step's RPC."""
+        """Begin a step's RPC. Raises RuntimeError on another loop than that of earlier ones, unless that has ended."""
+        self._settle_down()
         opened = self._opened
         if opened is None:
             self._opened = opened = _Opened(self._connection.files(), self._connection.open_async())
@@ -213,6 +218,17 @@ class AsyncDriver:
             self._let_go(self._former.popleft())
         return explained(failure, self._connection)
 
+    def _settle_down(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            raise RuntimeError("a Gateway belongs to the event loop that first used it: open another one for this loop")
+        # What was opened went with its loop.
+        self._loop, self._opened = loop, None
+        self._former.clear()
+        self._closing.clear()
+
     def _let_go(self, channel: AsyncChannel) -> None:
         closing = asyncio.get_running_loop().create_task(channel.close(None))
         self._closing.add(closing)
@@ -220,6 +236,8 @@ class AsyncDriver:
 
     async def close(self) -> None:
         """Close the channel; the driver can be used again, and opens another."""
+        self._settle_down()
+        self._loop = None
         opened, self._opened = self._opened, None
         if opened is not None:
             self._former.append(opened.channel)

@@ -80,7 +80,7 @@ class Bridge:
         """Make the calls of one turn, together where there are several; answers in their order."""
         calls = [self._call_of(one) for one in asked]
         outcomes: list[BatchOutcome] = []
-        if len(calls) == 1 or any(_key(call) in self._awaited for call in calls):
+        if len(calls) == 1 or any(self._waiting(call) for call in calls):
             for call in calls:
                 outcome = yield from self._outcome(call)
                 outcomes.append(outcome)
@@ -90,9 +90,9 @@ class Bridge:
         return [self._answer(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)]
 
     def _outcome(self, call: Call) -> Flow[BatchOutcome]:
-        waiting = self._awaited.get(_key(call))
+        waiting = self._waiting(call)
         try:
-            if waiting is None:
+            if not waiting:
                 return (
                     yield from _call_flows.call(
                         self._session,
@@ -115,9 +115,13 @@ class Bridge:
             return record.result
         return (yield from self._outcome_anew(call))
 
+    def _waiting(self, call: Call) -> str:
+        """The id under which the same call waits for people already; empty when none does."""
+        return self._awaited.get(_key(call), "") if self._awaited else ""
+
     def _outcome_anew(self, call: Call) -> Flow[BatchOutcome]:
         """A call that the gateway remembers without a result is made as any other."""
-        del self._awaited[_key(call)]
+        self._awaited.pop(_key(call), None)
         return (yield from self._outcome(call))
 
     def _batch(self, calls: Sequence[Call]) -> Flow[list[BatchOutcome]]:
@@ -139,9 +143,9 @@ class Bridge:
         if not isinstance(error, DeadlineExceededError | GatewayUnavailableError):
             return outcomes
         for index, call in enumerate(calls):
-            call_id = self._awaited.get(_key(call), call.call_id)
+            asked = self._waiting(call) or call.call_id
             try:
-                record = yield from _call_flows.get_call(self._session, call_id, timeout=PATIENCE_S)
+                record = yield from _call_flows.get_call(self._session, asked, timeout=PATIENCE_S)
             except NotFoundError:
                 continue  # it may be on its way still
             except RequestError:
@@ -172,7 +176,7 @@ class Bridge:
             return answer_to_error(outcome)
         if outcome.status is CallStatus.AWAITING_CHECKPOINT:
             self._awaited[_key(call)] = outcome.call_id
-        else:
+        elif self._awaited:
             self._awaited.pop(_key(call), None)
         if outcome.reflection is not None:
             self._forms[call.tool] = outcome.reflection.schema

@@ -9,9 +9,11 @@ from adapter_bench import Played
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 from interlock import Session
 from interlock.adapters import AdapterOptions, langchain, langgraph, openai_agents, pydantic_ai
+from interlock.results import CallResult
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool as langchain_tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState, StateGraph
 from players import INSTRUCTIONS, ToldModel, in_threads
 from pydantic_ai import Agent as PydanticAgent
@@ -213,6 +215,29 @@ async def test_a_graph_in_threads_takes_its_calls_to_the_gateway(at: Played) -> 
     state = await asyncio.to_thread(compiled.invoke, {"messages": [AIMessage("", tool_calls=calls)]})
 
     assert [message.content for message in state["messages"][1:]] == ["a", "b"]
+
+
+async def test_a_graph_that_is_resumed_after_a_crash_runs_no_call_twice(at: Played) -> None:
+    crashes = iter([True])
+
+    def crash_once(_: CallResult) -> None:
+        if next(crashes, False):
+            raise OSError("the power is cut after the call has run")
+
+    options = AdapterOptions(framework_ids=True, on_result=crash_once)
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", langgraph.GatewayTools(at.session, options).node())
+    graph.set_entry_point("tools")
+    compiled: Any = graph.compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "1"}}
+    asked = AIMessage("", tool_calls=[{"name": "set_value", "args": {"value": "b"}, "id": "call_1"}])
+
+    with pytest.raises(OSError, match="the power is cut"):
+        await compiled.ainvoke({"messages": [asked]}, config)
+    state = await compiled.ainvoke(None, config)
+
+    assert state["messages"][-1].content == "was first"
+    assert at.ran == [("set_value", "b")]
 
 
 def said(*parts: ToolCallPart | TextPart) -> FunctionModel:
