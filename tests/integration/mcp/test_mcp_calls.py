@@ -102,6 +102,8 @@ async def test_a_change_is_previewed_and_then_resolved(at: McpBench, way: tuple[
         assert "resolve" in text_of(shown)
         pending = meta_of(shown)["dev.interlock/pending"]
         assert pending["label"] == "replace first by second"
+        assert meta_of(shown)["dev.interlock/preview"] == {"would_affect": ["value"], "estimated_impact": {"values": 1}}
+        assert 'It would affect: value\nEstimated impact: {"values": 1}' in text_of(shown)
         done = await client.call_tool("resolve", {"action": "apply", "reason": "as asked"})
     assert "now second" in text_of(done)
     assert at.at.ledger.value == "second"

@@ -1,5 +1,6 @@
 """From the core's answer to a `tools/call` result: what was decided, and what a model does next, as text it reads."""
 
+import json
 from typing import Any
 
 from mcp_types.version import is_version_at_least
@@ -7,6 +8,7 @@ from mcp_types.version import is_version_at_least
 from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Artifact
 from interlock_gateway.core.decision import Decision
+from interlock_gateway.core.outcome import Preview
 from interlock_gateway.transport.mcp.content import LINKS_SINCE, content_of, text_of
 from interlock_gateway.transport.mcp.reflecting import words_for
 
@@ -14,6 +16,7 @@ DECISION_META = "dev.interlock/decision"
 CALL_META = "dev.interlock/call_id"
 STATUS_META = "dev.interlock/status"
 PENDING_META = "dev.interlock/pending"
+PREVIEW_META = "dev.interlock/preview"
 ARTIFACT_META = "dev.interlock/artifact"
 REDACTIONS_META = "dev.interlock/redactions"
 REFLECTION_META = "dev.interlock/reflection"
@@ -58,6 +61,11 @@ def meta_of(result: CallResult) -> dict[str, Any]:
             "source_tool": result.pending.source_tool,
             "expires_at": result.pending.expires_at,
         }
+    if result.preview is not None:
+        meta[PREVIEW_META] = {
+            "would_affect": list(result.preview.would_affect),
+            "estimated_impact": result.preview.estimated_impact,
+        }
     if result.artifact is not None:
         meta[ARTIFACT_META] = {"uri": result.artifact.uri, "bytes": result.artifact.total_bytes}
     if result.reflection is not None:
@@ -90,7 +98,16 @@ def _words(result: CallResult) -> list[str]:
         return [UNKNOWN]
     if result.reflection is not None:
         return [words_for(result.reflection)]
-    return []
+    return _of_preview(result.preview) if result.preview is not None else []
+
+
+def _of_preview(preview: Preview) -> list[str]:
+    lines = []
+    if preview.would_affect:
+        lines.append(f"It would affect: {', '.join(preview.would_affect)}")
+    if preview.estimated_impact is not None:
+        lines.append(f"Estimated impact: {json.dumps(preview.estimated_impact, ensure_ascii=False)}")
+    return lines
 
 
 def _link(artifact: Artifact, version: str) -> dict[str, Any]:
