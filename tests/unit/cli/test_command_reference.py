@@ -60,7 +60,7 @@ def parse(one: Documented, words: list[str]) -> None:
 
 @ONES
 def test_every_command_that_shows_something_can_show_it_to_programs(one: Documented) -> None:
-    without = {("demo",), ("toolbox",), ("completion",), ("config", "schema")}
+    without = {("demo",), ("toolbox",), ("completion",), ("config", "schema"), ("mcp",), ("mcp", "wrap")}
     if one.runs and one.words[1:] not in without:
         assert "--output" in {name for parameter in one.command.params for name in parameter.opts}
 
