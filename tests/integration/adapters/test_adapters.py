@@ -1,6 +1,7 @@
 """What every adapter promises (SDK-2): the real framework, a model that says what it is told, a real gateway."""
 
 import asyncio
+import re
 from base64 import b64encode
 
 import agents
@@ -126,6 +127,28 @@ async def test_a_model_challenges_its_call_with_one_more_argument(at: Played, pl
     assert set(asked.tools["ponder"][1]["properties"]["_interlock_deliverable"]["required"]) == set(THOUGHT)
     assert after.results[0].text == "did b"
     assert at.ran == [("ponder", "b")]
+
+
+@pytest.mark.parametrize("player", ON_THE_LOOP, ids=lambda player: player.__name__)
+async def test_what_one_turn_changes_is_changed_in_the_order_given(at: Played, player: Player) -> None:
+    _, seen = await player(at.session, [[("set_value", {"value": str(n)}) for n in range(8)]], None)
+
+    assert [value for _, value in at.ran] == [str(n) for n in range(8)]
+    assert [one.text for one in seen.results] == ["was first", *(f"was {n}" for n in range(7))]
+
+
+async def test_a_result_that_is_too_long_says_where_the_rest_is_and_the_model_reads_it(
+    at: Played, player: Player
+) -> None:
+    lines = "".join(f"line {n}\n" for n in range(9000))
+    first, cut = await player(at.session, [[("echo", {"text": lines})]], None)
+    (text,) = (one.text for one in cut.results)
+    (uri,) = set(re.findall(r"artifact://[\w./-]+[\w]", text))
+    _, rest = await player(at.session, [[("read_artifact", {"uri": uri, "offset": 8990, "limit": 2})]], None)
+
+    assert "read_artifact" in first.tools
+    assert len(text) < 20_000
+    assert "line 8989\nline 8990" in rest.results[0].text
 
 
 @pytest.mark.parametrize("player", ON_THE_LOOP, ids=lambda player: player.__name__)

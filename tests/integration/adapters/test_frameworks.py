@@ -6,7 +6,7 @@ from typing import Any
 import agents
 import pytest
 from adapter_bench import Played
-from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
+from agents.testing import ScriptedModel, assistant_message, function_call
 from interlock import Session
 from interlock.adapters import AdapterOptions, langchain, langgraph, openai_agents, pydantic_ai
 from interlock.results import CallResult
@@ -286,12 +286,3 @@ async def test_one_agent_of_pydantic_ai_serves_a_session_for_each_run(at: Played
     assert len(seen) == 2
     for session, call_id in zip((at.session, other), seen, strict=True):
         assert (await session.get_call(call_id)).settled
-
-
-async def test_calls_of_one_turn_of_the_agents_sdk_run_in_the_order_given(at: Played) -> None:
-    calls = [function_call("set_value", {"value": str(n)}, call_id=str(n)) for n in range(8)]
-    agent, model = agent_at(at.session, ModelStep(output=calls))
-    await agents.Runner.run(agent, "go", run_config=QUIET)
-
-    assert [value for _, value in at.ran] == [str(n) for n in range(8)]
-    assert outputs(model) == ["was first", *(f"was {n}" for n in range(7))]
