@@ -27,6 +27,7 @@ FIELDS = {
     "issuer": "the issuer's name in the configuration",
     "keys": "how many keys",
     "lost": "how many: of spans, since the start; of lines, since the last that was logged",
+    "method": "what was asked of an MCP server",
     "most": "the limit",
     "namespace": "the pod's namespace",
     "operations": "how many operations",
@@ -53,6 +54,9 @@ FIELDS = {
 }
 
 MEANINGS = {
+    "a request state was refused": "A client sent one that is forged, used, expired or of another request. Nothing was decided by it.",
+    "an answer at a client did not count": "The checkpoint was decided already, is for other groups, or for another call. It stands as it is.",
+    "an MCP server does not list what it has": "Its resources or prompts are left out of the lists meanwhile.",
     "an MCP server sent something that is no message": "An MCP server over HTTP answers with what is not JSON-RPC. It is passed over.",
     "an MCP server was not told": "A notice to an MCP server, such as that a call is not waited for any more, did not arrive.",
     "an MCP server wrote to its stderr": "What an MCP server that the gateway runs has to say. Of many lines only some are logged.",
@@ -114,6 +118,7 @@ MEANINGS = {
     "looking after the policy server failed": "A defect in the gateway. It is tried again; please report it.",
     "nobody caught an exception of a task": "A defect in the gateway or a library. Please report it, with the line.",
     "nobody caught an exception of a thread": "A defect in the gateway or a library. Please report it, with the line.",
+    "nobody was told": "A client or server has gone before it was told something.",
     "other replicas are not heard": "The connection for notifications was lost. Changes elsewhere are seen later, until it is back.",
     "other replicas may believe that somebody watches here": "The database could not be written. Other replicas may ask people who do not watch any more.",
     "policies are in force": "They were loaded, or loaded anew.",
@@ -134,6 +139,7 @@ MEANINGS = {
     "the gateway's certificate was loaded anew": "New connections get it.",
     "the gateway's new certificate cannot be used; the old one stays": "The files do not fit or cannot be read. Mend them before the old certificate ends.",
     "the new certificate cannot be used": "The webhook goes on with the old one, until it ends.",
+    "the person at a client was not asked": "The client did not answer, or not in a form that can be read. The checkpoint stays open.",
     "the policies cannot be brought to OPA": "The policy server does not take them. Calls are denied until it does.",
     "the policies cannot be looked at": "Changed policies are not seen while their source cannot be read.",
     "the policy bundle cannot be kept for a start without its source": "The state directory cannot be written. It decides, but a restart needs its source.",
@@ -148,4 +154,5 @@ MEANINGS = {
     "watching the policies failed": "A defect in the gateway. It goes on; please report it.",
     "what a lost replica left cannot be looked for": "The database could not be read. It is tried again.",
     "what a session did could not be written before it left": "The database could not be written. The session's counters may lag at the replica that serves it now.",
+    "what two MCP servers list is left out of one": "They claim the same address or name. The first server by name has it; a `prefix` keeps prompts apart.",
 }

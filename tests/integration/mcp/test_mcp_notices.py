@@ -1,6 +1,5 @@
 """What MCP servers say unasked, told to the clients whom it is about (MCP-3)."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,6 @@ async def test_clients_hear_of_other_lists_and_of_the_resources_that_they_subscr
         noisy.over_socket(**theirs.callbacks()) as other,
     ):
         await client.subscribe_resource("noisy://page")
-        await asyncio.sleep(0.3)
         await client.call_tool("touch", {})
         await eventually(lambda: "notifications/resources/updated" in mine.told)
         await eventually(lambda: "notifications/prompts/list_changed" in theirs.told)
