@@ -29,7 +29,7 @@ class ProviderTlsConfig(Section):
 class McpUpstreamConfig(Section):
     """An MCP server: a URL, or a command that is run."""
 
-    url: str = ""
+    url: Annotated[str, Field(repr=False)] = ""
     """Its streamable HTTP endpoint, such as `https://tools.example.com/mcp`."""
     headers: Annotated[dict[str, str], Field(repr=False)] = Field(default_factory=dict)
     """What every request to `url` carries, such as `Authorization`. Never shown."""

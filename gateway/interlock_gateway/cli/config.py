@@ -18,6 +18,7 @@ app = group(
 )
 MASK = "***"
 # Of a database's URL; what stands before an @ is masked as a whole.
+_QUERY = re.compile(r"(?<=\?)[^#]*")
 _PASSWORD = re.compile(r"(?<=[?&]password=)[^&]*|(?<=[?&]sslpassword=)[^&]*")
 
 
@@ -43,6 +44,8 @@ def effective(config: Config) -> dict[str, Any]:
             for secrets in ("headers", "environment"):
                 if secrets in holder:
                     holder[secrets] = dict.fromkeys(holder[secrets], MASK)
+            if "url" in holder:
+                holder["url"] = _QUERY.sub(MASK, holder["url"])
     opa = document["policy"]["opa"]
     opa["token"] = MASK if opa["token"] else ""
     for webhook in document["approvals"]["webhooks"]:

@@ -35,7 +35,7 @@ from interlock_gateway.telemetry.logs import log_to_stderr
 
 START_S = 120.0
 """How long the server may take to start: `npx` may have to fetch it first."""
-RETRIES_S = 5.0
+RETRIES_S = 2.5
 """How long it is tried again once it has failed."""
 POLL_S = 0.05
 MOST_AT_ONCE = 16
