@@ -90,22 +90,28 @@ def deliverable_message(given: Deliverable | Mapping[str, Any]) -> deliverable_p
         )
     except KeyError as error:
         raise invalid("call.deliverable.verdict", f"{error} is not proceed, revise or abort") from None
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise invalid("call.deliverable", str(error)) from None
 
 
 def call_message(session: SessionCore, call: Call) -> call_pb2.ToolCall:
-    """A call as it travels, with an id of its own, so that asking again cannot run it twice (PIPE-10)."""
-    made = call_pb2.ToolCall(
-        session_id=session.session_id,
-        call_id=call.call_id or new_id("call"),
-        tool=call.tool,
-        input=json_field("call.input", call.input),
-        workdir=call.workdir,
-        checkpoint_mode=mode_number(call.checkpoint_mode),
-        intent=call.intent,
-        labels=call.labels,
-    )
+    """A call as it travels, with an id of its own, so that asking again cannot run it twice (PIPE-10).
+
+    Raises InvalidRequestError for what a message cannot hold, such as text that is no Unicode.
+    """
+    try:
+        made = call_pb2.ToolCall(
+            session_id=session.session_id,
+            call_id=call.call_id or new_id("call"),
+            tool=call.tool,
+            input=json_field("call.input", call.input),
+            workdir=call.workdir,
+            checkpoint_mode=mode_number(call.checkpoint_mode),
+            intent=call.intent,
+            labels=call.labels,
+        )
+    except (TypeError, ValueError) as error:
+        raise invalid("call", str(error)) from None
     if call.deliverable is not None:
         made.deliverable.CopyFrom(deliverable_message(call.deliverable))
     return made

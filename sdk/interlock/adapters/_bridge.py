@@ -74,7 +74,8 @@ class Bridge:
         """Make one call. Raises an InterlockError only if the options say so."""
         call = self._call_of(asked)
         outcome = yield from self._outcome(call)
-        return self._answer(call, outcome)
+        self._remember(call, outcome)
+        return self._answer(outcome)
 
     def calls(self, asked: Sequence[Asked]) -> Flow[list[Answer]]:
         """Make the calls of one turn, together where there are several; answers in their order."""
@@ -87,7 +88,10 @@ class Bridge:
         else:
             for first in range(0, len(calls), MOST_IN_A_BATCH):
                 outcomes += yield from self._batch(calls[first : first + MOST_IN_A_BATCH])
-        return [self._answer(call, outcome) for call, outcome in zip(calls, outcomes, strict=True)]
+        # All are noted before one of them is raised.
+        for call, outcome in zip(calls, outcomes, strict=True):
+            self._remember(call, outcome)
+        return [self._answer(outcome) for outcome in outcomes]
 
     def _outcome(self, call: Call) -> Flow[BatchOutcome]:
         waiting = self._waiting(call)
@@ -111,18 +115,12 @@ class Bridge:
         except RequestError as error:
             found = yield from self._found([call], error)
             return found[0]
-        if record.result is not None:
-            return record.result
-        return (yield from self._outcome_anew(call))
+        # Without a result it may be running just now, so it is not made again.
+        return record.result or DeadlineExceededError("no outcome yet", call_id=waiting)
 
     def _waiting(self, call: Call) -> str:
         """The id under which the same call waits for people already; empty when none does."""
         return self._awaited.get(_key(call), "") if self._awaited else ""
-
-    def _outcome_anew(self, call: Call) -> Flow[BatchOutcome]:
-        """A call that the gateway remembers without a result is made as any other."""
-        self._awaited.pop(_key(call), None)
-        return (yield from self._outcome(call))
 
     def _batch(self, calls: Sequence[Call]) -> Flow[list[BatchOutcome]]:
         try:
@@ -169,11 +167,11 @@ class Bridge:
             labels=options.labels,
         )
 
-    def _answer(self, call: Call, outcome: BatchOutcome) -> Answer:
+    def _remember(self, call: Call, outcome: BatchOutcome) -> None:
         if isinstance(outcome, RequestError):
-            if self._options.raises:
-                raise outcome
-            return answer_to_error(outcome)
+            if self._awaited and isinstance(outcome, NotFoundError):
+                self._awaited.pop(_key(call), None)
+            return
         if outcome.status is CallStatus.AWAITING_CHECKPOINT:
             self._awaited[_key(call)] = outcome.call_id
         elif self._awaited:
@@ -182,6 +180,12 @@ class Bridge:
             self._forms[call.tool] = outcome.reflection.schema
         if self._options.on_result is not None:
             self._options.on_result(outcome)
+
+    def _answer(self, outcome: BatchOutcome) -> Answer:
+        if isinstance(outcome, RequestError):
+            if self._options.raises:
+                raise outcome
+            return answer_to_error(outcome)
         return answer_to(outcome.raise_for_status() if self._options.raises else outcome)
 
     def _shown(self, tool: Tool) -> Tool:
@@ -202,7 +206,7 @@ def _parted(arguments: Json) -> tuple[Json, Deliverable | None]:
         return arguments or "{}", None
     try:
         values = _object(arguments)
-    except ValueError:
+    except (RecursionError, ValueError):
         return arguments, None  # what is wrong with it is the gateway's to say
     if DELIVERABLE not in values:
         return arguments, None
@@ -243,7 +247,7 @@ def _key(call: Call) -> tuple[str, str]:
     """What makes a call the same call to a model: its tool and its input, however that is written."""
     try:
         return call.tool, json.dumps(_object(call.input), sort_keys=True)
-    except (TypeError, ValueError):
+    except (RecursionError, TypeError, ValueError):
         return call.tool, repr(call.input)
 
 

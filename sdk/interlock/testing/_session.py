@@ -98,7 +98,7 @@ class FakeSession:
             return seen[1]
         try:
             given = json.loads(asked.input or b"{}")
-        except ValueError as error:
+        except (RecursionError, ValueError) as error:
             return self._done(asked, {}, _denied(asked.call_id, f"input is not JSON: {error}", "invalid_input"))
         result = self._answer(asked, given, self._script_for(asked), patience)
         if result.status == call_pb2.CALL_STATUS_AWAITING_CHECKPOINT:

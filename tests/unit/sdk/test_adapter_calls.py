@@ -6,11 +6,13 @@ from typing import Any
 
 import grpc
 import pytest
-from interlock import Session
+from interlock import Session, _call_flows
 from interlock.adapters import AdapterOptions
 from interlock.adapters.raw import OpenAIChatTools
-from interlock.errors import GatewayUnavailableError
-from interlock.testing import Allow, Deny, FakeGateway, Preview, Reflect, RpcFailure
+from interlock.calls import CallRecord, CallState
+from interlock.errors import DeniedError, GatewayUnavailableError
+from interlock.results import CallResult
+from interlock.testing import Allow, Checkpoint, Deny, FakeGateway, Preview, Reflect, RpcFailure
 
 pytestmark = pytest.mark.req("SDK-2")
 THOUGHT = {
@@ -72,6 +74,53 @@ async def test_one_call_that_is_malformed_leaves_the_others_of_its_turn_alone(se
     first, second, third = await texts(OpenAIChatTools(session), ("read", {"n": 1}), ("read", bad), ("read", {"n": 2}))
     assert (first, third) == ("read {'n': 1}", "read {'n': 2}")
     assert second.startswith("The gateway refused the request, and nothing ran: call.deliverable.verdict:")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("\ud800", {}),
+        ("read", '{"a": "\ud800"}'),
+        ("read", {"_interlock_deliverable": {**THOUGHT, "verdict_reason": "\ud800"}}),
+        ("read", {"_interlock_deliverable": {**THOUGHT, "verdict": ["proceed"]}}),
+        ("read", '{"_interlock_deliverable": ' + "[" * 100_000),
+        ("read", '{"_interlock_deliverable": {}, "a": 1e999}'),
+        ("read", "nothing like JSON"),
+        ("read", "[1]"),
+    ],
+)
+async def test_whatever_a_model_writes_is_answered(session: Session, call: tuple[str, Any]) -> None:
+    first, second = await texts(OpenAIChatTools(session), call, ("read", {"n": 1}))
+    assert first
+    assert second == "read {'n': 1}"
+
+
+async def test_all_results_of_a_turn_are_handed_over_before_one_is_raised(fake: FakeGateway, session: Session) -> None:
+    fake.on("write", Deny("not here"))
+    seen: list[CallResult] = []
+    tools = OpenAIChatTools(session, AdapterOptions(raises=True, on_result=seen.append))
+    with pytest.raises(DeniedError):
+        await tools.answer(message(("write", {}), ("read", {"n": 1})))
+    assert [one.completed for one in seen] == [False, True]
+
+
+async def test_a_call_that_was_approved_and_runs_still_is_not_made_again(
+    fake: FakeGateway, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def runs(core: Any, call_id: str, *, timeout: float | None = None) -> Any:
+        del timeout
+        yield from ()
+        return CallRecord(session_id=core.session_id, call_id=call_id, state=CallState.DISPATCHING)
+
+    fake.on("read", Checkpoint("wait", Allow("read")))
+    tools = OpenAIChatTools(session, AdapterOptions(checkpoint_mode="detach"))
+    assert "Make the same call again" in (await texts(tools, ("read", {})))[0]
+    with monkeypatch.context() as patched:
+        patched.setattr(_call_flows, "wait_call", runs)
+        assert "it is not known whether the call ran" in (await texts(tools, ("read", {})))[0]
+    fake.decide(next(iter(fake._sessions["s-1"].waiting)), "approve")
+    assert await texts(tools, ("read", {})) == ["read"]
+    assert len(fake.ran) == 1
 
 
 async def test_no_arguments_are_an_empty_object(session: Session) -> None:
