@@ -18,6 +18,7 @@ def approval_contradictions(config: Config) -> Found:
     """Every reason why the settings of approvals are refused, each with the setting to change."""
     yield from _listener(config)
     yield from _public_url(config)
+    yield from _people(config)
     names = Counter(webhook.name for webhook in config.approvals.webhooks)
     for index, webhook in enumerate(config.approvals.webhooks):
         path: SettingPath = ("approvals", "webhooks", index)
@@ -55,6 +56,18 @@ def _listener(config: Config) -> Found:
                 "on loopback behind a proxy that encrypts them, or say server.plaintext_beyond_loopback: true"
             ),
         )
+
+
+def _people(config: Config) -> Found:
+    """Whoever sits at an agent's client is somebody else than any agent, or an agent would decide about calls."""
+    agents = Counter(one.agent for one in config.mcp.people)
+    for index, one in enumerate(config.mcp.people):
+        path: SettingPath = ("mcp", "people", index)
+        if one.approver in agents or is_an_agents(config, one.approver):
+            words = f"{one.approver} is an agent, which never decides about calls"
+            yield (*path, "approver"), f"{dotted((*path, 'approver'))}: {words}"
+        if agents[one.agent] > 1:
+            yield (*path, "agent"), f"{dotted((*path, 'agent'))}: {one.agent} is there twice"
 
 
 def _public_url(config: Config) -> Found:

@@ -121,3 +121,20 @@ def test_secrets_come_from_files_and_are_shown_to_nobody(tmp_path: Path) -> None
                 0
             ]
         )
+
+
+@pytest.mark.req("CHK-6", "MCP-1")
+@pytest.mark.parametrize(
+    ("people", "said"),
+    [
+        ("{agent: ci, approver: ci}", "mcp.people[0].approver: ci is an agent"),
+        ("{agent: a, approver: local-agent}", "local-agent is an agent"),
+        ("{agent: a, approver: b}, {agent: b, approver: alice}", "b is an agent"),
+        ("{agent: a, approver: alice}, {agent: a, approver: bob}", "mcp.people[0].agent: a is there twice"),
+    ],
+)
+def test_whoever_sits_at_an_agents_client_is_no_agent_and_one_person(tmp_path: Path, people: str, said: str) -> None:
+    text = f"mcp: {{people: [{people}]}}\nidentity: {{tokens: [{{principal: ci, sha256: {SHA}}}]}}"
+    with pytest.raises(InvalidConfigError) as caught:
+        written(tmp_path, text)
+    assert said in str(caught.value)
