@@ -26,6 +26,22 @@ server:
   health_listen: {{ printf "%s:%v" .Values.listenHost .Values.ports.health | quote }}
   drain_delay_s: {{ .Values.drain.delaySeconds }}
   drain_s: {{ .Values.drain.seconds }}
+mcp:
+  {{- if not .Values.mcp.enabled }}
+  listen: []
+  {{- else if include "interlock.isService" . }}
+  {{- $name := include "interlock.fullname" . }}
+  listen: [{{ printf "%s:%v" .Values.listenHost .Values.ports.mcp | quote }}]
+  hosts:
+    - {{ $name }}
+    - {{ $name }}.{{ .Release.Namespace }}
+    - {{ $name }}.{{ .Release.Namespace }}.svc
+    {{- range concat .Values.tls.dnsNames .Values.mcp.hosts | uniq }}
+    - {{ . | quote }}
+    {{- end }}
+  {{- else }}
+  listen: ["unix:/run/interlock/mcp.sock"]
+  {{- end }}
 state:
   dir: /var/lib/interlock/state
   {{- if eq .Values.database.kind "postgresql" }}

@@ -34,6 +34,9 @@ envFrom:
 ports:
   {{- if include "interlock.isService" . }}
   - {name: grpc, containerPort: {{ .Values.ports.agents }}, protocol: TCP}
+  {{- if .Values.mcp.enabled }}
+  - {name: mcp, containerPort: {{ .Values.ports.mcp }}, protocol: TCP}
+  {{- end }}
   {{- end }}
   {{- if include "interlock.hasAnswers" . }}
   - {name: answers, containerPort: {{ .Values.ports.answers }}, protocol: TCP}

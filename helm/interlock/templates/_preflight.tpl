@@ -19,7 +19,7 @@ image.repository is empty: no image of Interlock is published; build one from th
 {{- if and .Values.toolbox.enabled (not .Values.toolbox.image.repository) }}
 toolbox.image.repository is empty: the gateway's image has no shell for the tools; build the Dockerfile's target toolbox, and name it here
 {{ end }}
-{{- range $path := list "server.listen" "server.operator_listen" "server.socket_mode" "server.tls" "server.health_listen" "server.drain_s" "server.drain_delay_s" "state.dir" "state.database" "audit.dir" "audit.key_file" "artifacts.url" "metrics.listen" "approvals.listen" "policy.overlays" "policy.engine" "policy.opa.url" "policy.opa.token_file" "providers" }}
+{{- range $path := list "server.listen" "server.operator_listen" "server.socket_mode" "server.tls" "server.health_listen" "server.drain_s" "server.drain_delay_s" "mcp.listen" "mcp.hosts" "state.dir" "state.database" "audit.dir" "audit.key_file" "artifacts.url" "metrics.listen" "approvals.listen" "policy.overlays" "policy.engine" "policy.opa.url" "policy.opa.token_file" "providers" }}
 {{- if and (or $.Values.opa.enabled (not (has $path (list "policy.engine" "policy.opa.url" "policy.opa.token_file")))) (include "interlock.given" (list $.Values.config (splitList "." $path))) }}
 config.{{ $path }} is what the chart sets, from `{{ include "interlock.setBy" $path }}`; leave it out of `config`
 {{ end }}
@@ -56,7 +56,7 @@ drain.terminationGracePeriodSeconds is {{ .Values.drain.terminationGracePeriodSe
 {{- end }}
 
 {{- define "interlock.setBy" -}}
-{{- $known := dict "server.listen" "ports.agents" "server.operator_listen" "nothing: it is in the state directory" "server.socket_mode" "shape" "server.tls" "tls" "server.health_listen" "ports.health" "server.drain_s" "drain.seconds" "server.drain_delay_s" "drain.delaySeconds" "state.dir" "persistence" "state.database" "database" "audit.dir" "persistence" "audit.key_file" "audit.keySecret" "artifacts.url" "artifacts.url" "metrics.listen" "ports.metrics" "approvals.listen" "ports.answers" "policy.overlays" "policies.overlays" "policy.engine" "opa.enabled" "policy.opa.url" "opa.connect" "policy.opa.token_file" "opa.tokenSecret" "providers" "providers" -}}
+{{- $known := dict "server.listen" "ports.agents" "server.operator_listen" "nothing: it is in the state directory" "server.socket_mode" "shape" "server.tls" "tls" "server.health_listen" "ports.health" "server.drain_s" "drain.seconds" "server.drain_delay_s" "drain.delaySeconds" "mcp.listen" "mcp.enabled" "mcp.hosts" "mcp.hosts" "state.dir" "persistence" "state.database" "database" "audit.dir" "persistence" "audit.key_file" "audit.keySecret" "artifacts.url" "artifacts.url" "metrics.listen" "ports.metrics" "approvals.listen" "ports.answers" "policy.overlays" "policies.overlays" "policy.engine" "opa.enabled" "policy.opa.url" "opa.connect" "policy.opa.token_file" "opa.tokenSecret" "providers" "providers" -}}
 {{ get $known . }}
 {{- end }}
 
