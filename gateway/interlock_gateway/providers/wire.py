@@ -46,7 +46,7 @@ def json_value(raw: bytes, field: str) -> JsonValue:
     could be written out again.
     """
     try:
-        value = json.loads(raw, parse_constant=_refused, parse_float=_finite)
+        value = _DECODER.decode(raw.decode())
         if b"\\u" in raw:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
@@ -87,6 +87,9 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refused, parse_float=_finite)
 
 
 def json_object(raw: bytes, field: str) -> JsonObject | None:
