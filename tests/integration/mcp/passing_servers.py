@@ -49,7 +49,7 @@ def docs_server(name: str = "docs") -> MCPServer:
         """Greet somebody."""
         return [UserMessage(content=f"greet {who} for {name}")]
 
-    @server.completion()
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK says no types
     async def suggest(_ref: Any, argument: Any, _context: Any) -> Completion:
         return Completion(values=[f"{argument.value}a", f"{argument.value}b"], total=2, has_more=False)
 

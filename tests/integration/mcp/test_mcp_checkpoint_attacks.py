@@ -88,7 +88,7 @@ async def test_a_state_is_good_for_its_own_principal_session_tool_and_input_alon
         able(at) as client,
         able(at, token=at.other) as thief,
     ):
-        named = {"meta": {"dev.interlock/session": "one"}}
+        named: dict[str, Any] = {"meta": {"dev.interlock/session": "one"}}
         state = (await drop(client, **named)).request_state
         await refused(client, state, "accounts", **named)
         await refused(client, state, tool="ponder", **named)
@@ -110,7 +110,7 @@ async def test_a_state_is_used_once_whatever_it_said_also_when_both_come_at_once
         assert sum(isinstance(one, MCPError) for one in answers) == 4
         await refused(client, state)
         cancelled = await asked(client, "accounts")
-        nothing = {"input_responses": {"approval": ElicitResult(action="cancel")}}
+        nothing: dict[str, Any] = {"input_responses": {"approval": ElicitResult(action="cancel")}}
         await drop(client, "accounts", request_state=cancelled, **nothing)
         await refused(client, cancelled, "accounts")
 
@@ -121,7 +121,7 @@ async def test_a_state_is_used_once_whatever_it_said_also_when_both_come_at_once
 async def test_of_two_answers_to_one_question_that_race_one_counts(asking: McpBench) -> None:
     async with able(asking) as client:
         states = [await asked(client) for _ in range(2)]
-        no = {"input_responses": {"approval": DENY}}
+        no: dict[str, Any] = {"input_responses": {"approval": DENY}}
         answers = await asyncio.gather(
             drop(client, request_state=states[0], **YES), drop(client, request_state=states[1], **no)
         )
@@ -146,7 +146,7 @@ async def test_an_answer_after_the_checkpoint_has_expired_approves_nothing(askin
 @pytest.mark.req("MCP-1", "CHK-9")
 async def test_a_state_is_good_after_a_restart_and_was_used_before_it_still(socket_directory: Path) -> None:
     arguments: dict[str, Any] = {"mcp": PEOPLE, "tools": asking_tools}
-    named = {"meta": {"dev.interlock/session": "kept"}}
+    named: dict[str, Any] = {"meta": {"dev.interlock/session": "kept"}}
     async with mcp_bench(socket_directory, **arguments) as at, able(at) as client:
         kept = (await drop(client, **named)).request_state
         used = (await drop(client, "accounts", **named)).request_state

@@ -101,7 +101,7 @@ async def test_a_request_of_the_newest_revision_hears_what_it_asks_for_and_nothi
     heard = Heard()
     async with noisy.over_http("2026-07-28", **heard.callbacks()) as client:
         await client.call_tool("speak", {})
-        await client.call_tool("speak", {}, meta={"io.modelcontextprotocol/logLevel": "info"})
+        await client.call_tool("speak", {}, meta={"io.modelcontextprotocol/logLevel": "info"})  # type: ignore[arg-type]  # as it is sent
         await eventually(lambda: len(heard.logged) == 2)
 
     assert [one.level for one in heard.logged] == ["info", "error"]

@@ -7,11 +7,32 @@ import pytest
 from interlock_gateway.audit.read import read_records
 from mcp import MCPError
 from mcp_bench import McpBench
-from mcp_types import PromptReference, ResourceTemplateReference
+from mcp_types import (
+    GetPromptResult,
+    PromptReference,
+    ReadResourceResult,
+    ResourceTemplateReference,
+    TextContent,
+    TextResourceContents,
+)
 from passing_servers import docs_server, in_front_of
 from waiting import eventually
 
 MODES = ("legacy", "2026-07-28")
+
+
+def words(result: ReadResourceResult) -> str:
+    """The text of a resource."""
+    (content,) = result.contents
+    assert isinstance(content, TextResourceContents)
+    return content.text
+
+
+def said_in(prompt: GetPromptResult) -> str:
+    """The text of a prompt of one message."""
+    content = prompt.messages[0].content
+    assert isinstance(content, TextContent)
+    return content.text
 
 
 @pytest.fixture
@@ -41,7 +62,7 @@ async def test_the_lists_of_all_servers_come_together_and_what_two_claim_is_the_
     assert {one.title for one in resources if str(one.uri) == "docs://page"} == {"A page"}
     assert "docs://users/{user}/profile" in {one.uri_template for one in templates}
     assert [one.name for one in prompts] == ["greet"]
-    assert shared.contents[0].text == "shared by docs"
+    assert words(shared) == "shared by docs"
 
 
 @pytest.mark.req("MCP-3", "PIPE-1")
@@ -52,9 +73,9 @@ async def test_a_resource_is_read_by_a_call_that_is_decided_masked_and_recorded(
         profile = await client.read_resource("docs://users/ada/profile")
         secret = await client.read_resource("docs://secret")
 
-    assert (page.contents[0].text, page.contents[0].mime_type) == ("the page of wiki", "text/plain")
-    assert profile.contents[0].text == "profile of ada"
-    assert "AKIAIOSFODNN7EXAMPLE" not in secret.contents[0].text
+    assert (words(page), page.contents[0].mime_type) == ("the page of wiki", "text/plain")
+    assert words(profile) == "profile of ada"
+    assert "AKIAIOSFODNN7EXAMPLE" not in words(secret)
     assert page.meta is not None
     assert page.meta["dev.interlock/decision"]["verdict"] == "allow"
     await eventually(lambda: len(_tools(passing)) == 3)
@@ -69,7 +90,7 @@ async def test_a_prompt_is_got_with_its_arguments(passing: McpBench, mode: str) 
         with pytest.raises(MCPError) as caught:
             await client.get_prompt("unheard-of", {})
 
-    assert prompt.messages[0].content.text == "greet Ada for docs"
+    assert said_in(prompt) == "greet Ada for docs"
     assert "unheard-of" in caught.value.error.message
 
 
@@ -116,7 +137,7 @@ async def test_what_does_not_pass_by_configuration_is_not_there(socket_directory
         with pytest.raises(MCPError):
             await client.read_resource("docs://page")
         assert [one.name for one in (await client.list_prompts()).prompts] == ["d_greet"]
-        assert (await client.get_prompt("d_greet", {"who": "x"})).messages[0].content.text == "greet x for docs"
+        assert said_in(await client.get_prompt("d_greet", {"who": "x"})) == "greet x for docs"
         with pytest.raises(MCPError):
             await client.complete(PromptReference(name="d_greet"), {"name": "who", "value": "A"})
 

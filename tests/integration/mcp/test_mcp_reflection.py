@@ -43,11 +43,10 @@ async def test_the_model_reads_the_form_and_the_same_call_with_a_deliverable_goe
 @pytest.mark.req("MCP-1", "REV-2")
 async def test_a_deliverable_in_meta_counts_too_and_one_that_is_unfit_is_refused_in_words(thinking: McpBench) -> None:
     async with thinking.over_http() as client:
-        unfit = [
-            await client.call_tool("ponder", {"value": "b", "_interlock_deliverable": given})
-            for given in ("think", [], {"verdict": "proceed"})
-        ]
-        done = await client.call_tool("ponder", {"value": "b"}, meta={"dev.interlock/deliverable": THOUGHT})
+        misfits: tuple[Any, ...] = ("think", [], {"verdict": "proceed"})
+        unfit = [await client.call_tool("ponder", {"value": "b", "_interlock_deliverable": given}) for given in misfits]
+        meta: Any = {"dev.interlock/deliverable": THOUGHT}
+        done = await client.call_tool("ponder", {"value": "b"}, meta=meta)
         aborted = await client.call_tool(
             "ponder", {"value": "c", "_interlock_deliverable": {**THOUGHT, "verdict": "abort"}}
         )

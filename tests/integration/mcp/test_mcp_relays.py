@@ -105,6 +105,7 @@ async def test_a_round_is_for_its_own_principal_alone(relaying: McpBench) -> Non
         relaying.over_http("2026-07-28", token=relaying.other, **ABLE) as thief,
     ):
         asked = await client.session.call_tool("both", {}, allow_input_required=True)
+        assert isinstance(asked, InputRequiredResult)
         with pytest.raises(MCPError):
             await thief.session.call_tool(
                 "both", {}, allow_input_required=True, request_state=asked.request_state, input_responses={}

@@ -40,7 +40,7 @@ def message(**changes: Any) -> str:
 
 @pytest.mark.req("MCP-1", "CHK-10")
 def test_the_person_is_shown_the_call_the_reasons_the_preview_and_the_agents_words() -> None:
-    decision = Decision("d", Verdict.CHECKPOINT, (Reason("risky", "it deletes", "r"),), "rev", "standard")
+    decision = Decision("d", Verdict.CHECKPOINT, (Reason("risky", "it deletes", "r"),))
     shown = message(
         decision=decision,
         rendered_call="DROP TABLE users",

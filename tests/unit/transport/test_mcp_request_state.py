@@ -55,7 +55,7 @@ def test_input_counts_by_its_value() -> None:
 
 @pytest.mark.req("MCP-1", "SEC-1")
 @pytest.mark.parametrize("changed", [{"principal": "other"}, {"session_id": "t"}, {"tool": "drop2"}])
-def test_a_word_opens_for_nobody_and_nothing_else(changed: dict[str, str]) -> None:
+def test_a_word_opens_for_nobody_and_nothing_else(changed: dict[str, Any]) -> None:
     word = seal().seal(new_round(NOW + 60), ASKED)
 
     assert "not for this request" in refused(word, replace(ASKED, **changed))
