@@ -23,7 +23,7 @@ def scripted(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
     return ModelResponse(parts=[SCRIPT[len(messages) // 2]])
 
 
-MODEL = FunctionModel(scripted)  # a real one: MODEL = "anthropic:claude-sonnet-4-5", and its key in the environment
+MODEL = FunctionModel(scripted)  # a real one: MODEL = "openai:gpt-5", with pydantic-ai-slim[openai] and a key
 
 
 async def main() -> None:

@@ -11,12 +11,15 @@ from asked_people import person
 from interlock import errors
 from interlock.adapters import AdapterOptions
 from interlock.results import CallResult, CallStatus
-from players import PLAYERS, Seen, Turns, openai_agents_sdk
+from players import PLAYERS, Seen, Turns, anthropic_threads, openai_agents_sdk, pydantic_ai_agent
 from waiting import eventually
 
 pytestmark = [pytest.mark.req("SDK-2"), pytest.mark.asyncio(loop_scope="module")]
 REMINDER = "This is a preview. Call the `resolve` tool to apply or discard these changes."
 ON_THE_LOOP = [player for player in PLAYERS if not player.__name__.endswith("threads")]
+# What is the bridge's is tried with one on the loop and one in threads.
+ONE_OF_EACH = [pydantic_ai_agent, anthropic_threads]
+PATIENCE_S = 2.0
 THOUGHT = {
     "hidden_assumptions": ["nobody else sets it"],
     "failure_scenarios": ["it is lost"],
@@ -162,17 +165,19 @@ async def test_cancelling_the_run_cancels_the_call(at: Played, player: Player) -
         await at.held.cancelled.wait()
 
 
+@pytest.mark.parametrize("player", ONE_OF_EACH, ids=lambda player: player.__name__)
 async def test_a_deadline_is_a_result_whoever_of_both_notices_it_first(at: Played, player: Player) -> None:
-    _, seen = await player(at.session, [[("hold", {})]], AdapterOptions(timeout=0.4))
+    _, seen = await player(at.session, [[("hold", {})]], AdapterOptions(timeout=PATIENCE_S))
 
     noticed = ("it is not known whether the call ran", "did not answer in time")
     assert any(words in seen.results[0].text for words in noticed)
     assert seen.results[0].is_error in (True, None)
 
 
+@pytest.mark.parametrize("player", ONE_OF_EACH, ids=lambda player: player.__name__)
 async def test_a_call_that_nobody_decides_about_in_time_is_said_not_to_have_run(at: Played, player: Player) -> None:
     async with person(at.bench.gateway):
-        _, seen = await player(at.session, [[("wreck", {"what": "it"})]], AdapterOptions(timeout=0.5))
+        _, seen = await player(at.session, [[("wreck", {"what": "it"})]], AdapterOptions(timeout=PATIENCE_S))
 
     assert "not known" not in seen.results[0].text
     assert seen.results[0].is_error in (True, None)
