@@ -148,9 +148,11 @@ class Directory:
 
     async def close(self) -> None:
         """Close every connection."""
-        for connection in self._connections.values():
+        connections = tuple(self._connections.values())
+        for connection in connections:
             await _stop(connection)
-            await connection.provider.close()
+        # Side by side: a server that the gateway runs may take its time to end.
+        await asyncio.gather(*(connection.provider.close() for connection in connections))
 
     async def _keep(self, connection: Connection) -> None:
         retry_s = FIRST_RETRY_S

@@ -47,7 +47,9 @@ def run(command: list[str]) -> None:
 
 def die_with_parent(number: int) -> None:
     """Be sent `number` when the process that started this one ends."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(number))
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:  # only Linux has it
+        prctl(PR_SET_PDEATHSIG, int(number))
 
 
 def end_all(_number: int, _frame: object) -> None:
