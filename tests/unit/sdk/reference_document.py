@@ -225,8 +225,21 @@ def _signature(node: Function, skip: int = 0) -> str:
 def _arguments(node: Function, skip: int = 0) -> str:
     given = node.args
     positional = [one for one in (*given.posonlyargs, *given.args)[skip:] if one.arg not in {"self", "cls"}]
-    made = ast.arguments([], positional, given.vararg, given.kwonlyargs, given.kw_defaults, given.kwarg, given.defaults)
-    return ast.unparse(made)
+    defaults: list[ast.expr | None] = [None] * (len(positional) - len(given.defaults)) + [*given.defaults]
+    shown = [_argument(one, default) for one, default in zip(positional, defaults, strict=True)]
+    if given.vararg is not None:
+        shown.append(f"*{_argument(given.vararg, None)}")
+    elif given.kwonlyargs:
+        shown.append("*")
+    shown += [_argument(one, default) for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+    if given.kwarg is not None:
+        shown.append(f"**{_argument(given.kwarg, None)}")
+    return ", ".join(shown)
+
+
+def _argument(one: ast.arg, default: ast.expr | None) -> str:
+    typed = f"{one.arg}: {ast.unparse(one.annotation)}" if one.annotation is not None else one.arg
+    return typed if default is None else f"{typed} = {ast.unparse(default)}"
 
 
 def _returned(node: Function) -> str:

@@ -18,6 +18,6 @@ def test_the_reference_has_every_public_module() -> None:
 @pytest.mark.req("SDK-1")
 def test_a_client_s_method_is_shown_as_it_is_called() -> None:
     text = document()
-    assert "- `await call(tool: str, input: Json | None=None, *, " in text
+    assert "- `await call(tool: str, input: Json | None = None, *, " in text
     assert "-> CallResult`" in text
     assert "- `async for … in stream(tool: str, " in text
