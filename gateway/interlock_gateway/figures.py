@@ -12,6 +12,7 @@ from interlock_gateway.telemetry.surroundings import (
     watch_calls,
     watch_gate,
     watch_health,
+    watch_mcp,
     watch_policy_workers,
     watch_providers,
     watch_requests,
@@ -28,6 +29,7 @@ def show(gateway: Gateway) -> None:
     watch_health(metrics, lambda: gateway.serving, lambda: [(one.name, one.healthy) for one in gateway.components()])
     watch_calls(metrics, lambda: pipeline.in_flight, lambda: len(pipeline.held), lambda: len(rooms.parts.sessions))
     watch_gate(metrics, pipeline.gate)
+    watch_mcp(metrics, gateway.mcp_sessions)
     watch_requests(metrics, lambda: gateway.requests.ended, lambda: gateway.requests.refused)
     watch_audit(metrics, rooms.audit)
     watch_state(metrics, lambda: store.stands, lambda: store.waiting)

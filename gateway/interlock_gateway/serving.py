@@ -170,6 +170,10 @@ class Gateway:
         """How RPCs ended, and why those that were refused were."""
         return self._open_rpcs
 
+    def mcp_sessions(self) -> dict[str, int]:
+        """How many sessions of MCP are open, by transport."""
+        return next((one.sessions() for one in self._listeners if isinstance(one, McpListener)), {})
+
     def leave(self) -> None:
         """Say in health that the gateway is about to end; calls are served as before."""
         self._leaving = True

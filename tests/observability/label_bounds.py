@@ -58,6 +58,7 @@ BOUNDS = {
     "state": Bound(len(BreakerState), "states of the breaker"),
     "status": Bound(len(CallStatus), "statuses of calls"),
     "tool": _TOOLS,
+    "transport": Bound(2, "`socket`, `http`"),
     "verdict": Bound(len(Verdict), "verdicts"),
     "version": Bound(1, "the gateway's version"),
     "webhook": Bound(0, "the configured webhooks"),

@@ -104,6 +104,16 @@ def watch_calls(
     metrics.watch("interlock_sessions", "Sessions that are in memory.", lambda: {(): sessions()})
 
 
+def watch_mcp(metrics: Metrics, sessions: Callable[[], Mapping[str, int]]) -> None:
+    """Show how many clients of MCP have a session open."""
+    metrics.watch(
+        "interlock_mcp_sessions",
+        "Sessions of MCP that are open, by what they came in by; requests of 2026-07-28 over HTTP have none.",
+        lambda: {(transport,): count for transport, count in sessions().items()},
+        "transport",
+    )
+
+
 def watch_gate(metrics: Metrics, gate: Gate) -> None:
     """Show how many calls have to wait before they begin, because more come than a turn of the loop can take."""
     metrics.watch("interlock_calls_waiting", "Calls that wait to begin.", lambda: {(): gate.waiting})

@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_bench import McpBench, mcp_bench, socket_transport, text_of
 from mcp_types import EmptyResult, Request
 from served_gateway import holding, served
+from waiting import eventually
 from working_tools import PATIENCE_S, Work
 
 
@@ -83,3 +84,15 @@ def test_nothing_of_mcps_sdk_is_loaded_with_the_gateway() -> None:
     asked = "import sys, interlock_gateway.cli.serve; print([name for name in sys.modules if name.startswith('mcp')])"
     said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
+
+
+@pytest.mark.req("OBS-1", "MCP-1")
+async def test_sessions_of_mcp_are_shown(at: McpBench) -> None:
+    def shown(transport: str) -> float | None:
+        registry = at.at.gateway.rooms.metrics.registry
+        return registry.get_sample_value("interlock_mcp_sessions", {"transport": transport})
+
+    assert (shown("socket"), shown("http")) == (0, 0)
+    async with at.over_http(), at.over_socket(), at.over_socket("2026-07-28"):
+        await eventually(lambda: (shown("socket"), shown("http")) == (2, 1))
+    await eventually(lambda: (shown("socket"), shown("http")) == (0, 0))

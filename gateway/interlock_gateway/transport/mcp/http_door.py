@@ -75,6 +75,12 @@ class HttpDoor:
         if tls is not None:
             tls.when_authorities_change(self._send_away)
 
+    @property
+    def sessions(self) -> int:
+        """How many MCP sessions are open here."""
+        opened = self._host is not None and self._host.done() and not self._host.cancelled()
+        return self._host.result().sessions if self._host is not None and opened else 0
+
     def start(self) -> None:
         """Take connections."""
         self._bound.settimeout(0)

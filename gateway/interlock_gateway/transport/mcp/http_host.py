@@ -33,6 +33,11 @@ class HttpHost:
             unanswered=parts.unanswered,
         )
 
+    @property
+    def sessions(self) -> int:
+        """How many sessions are open."""
+        return len(self._sessions)
+
     async def close(self) -> None:
         """End every session."""
         await self._sessions.close()

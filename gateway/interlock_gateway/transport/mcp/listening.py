@@ -58,6 +58,10 @@ class McpListener:
         except OSError as error:
             raise ConfigError(f"cannot listen on {address}: {error.strerror or error}") from None
 
+    def sessions(self) -> dict[str, int]:
+        """How many MCP sessions are open: connections of sockets, and sessions over HTTP."""
+        return {"socket": len(self._streams), "http": sum(door.sessions for door in self._doors)}
+
     async def start(self) -> None:
         """Serve."""
         for bound, path in self._bound:
