@@ -1,11 +1,16 @@
 """Who is let in to MCP over HTTP, and what is refused before the SDK sees it (MCP-1, SEC-1, SEC-7)."""
 
+import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from interlock_gateway.core.session import Principal
+from interlock_gateway.identity.authenticate import Found, Metadata
+from interlock_gateway.identity.peer import Peer
 from mcp_bench import McpBench, mcp_bench
 from waiting import eventually
 
@@ -198,3 +203,29 @@ async def test_anything_else_over_http_is_not_there(at: McpBench) -> None:
         assert (await http.get(at.url.replace("/mcp", "/"))).status_code == 404
         assert (await http.put(at.url, headers=ACCEPT)).status_code in {400, 405}
         assert (await http.post(at.url, json=calling("echo", {}), headers=ACCEPT)).status_code == 400
+
+
+@pytest.mark.req("AUTH-1", "MCP-1")
+async def test_a_stream_ends_with_the_credential_that_it_was_opened_with(
+    at: McpBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    door, rooms = at.at.gateway.rooms.entrance.door, at.at.gateway.rooms
+    found = door.principal
+
+    def short_lived(metadata: Metadata, peer: Peer) -> Found:
+        known = found(metadata, peer)
+        assert isinstance(known, Principal)
+        return replace(known, expires_at=rooms.parts.clock.now() + 0.5)
+
+    async with at.http() as http:
+        session = {"mcp-session-id": await opened(at, http)}
+        listening = {"notifications": {"toolsListChanged": True}, "_meta": ENVELOPE}
+        listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": listening}
+        monkeypatch.setattr(door, "principal", short_lived)
+        async with asyncio.timeout(20):
+            async with http.stream("GET", at.url, headers={**ACCEPT, **session}) as stream:
+                assert stream.status_code == 200
+                await stream.aread()
+            modern = {**ACCEPT, **MODERN, "mcp-method": "subscriptions/listen"}
+            async with http.stream("POST", at.url, json=listen, headers=modern) as stream:
+                assert b"acknowledged" in await stream.aread()

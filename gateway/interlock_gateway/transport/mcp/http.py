@@ -1,6 +1,7 @@
 """MCP over streamable HTTP: who asks is known, and what is asked was read strictly, before the SDK sees a request."""
 
 import asyncio
+import contextlib
 import json
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -8,6 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.authenticate import Authenticator
@@ -53,6 +55,7 @@ class McpHttp:
         max_depth: int,
         max_requests: int,
         unanswered: Unanswered,
+        clock: Clock,
     ) -> None:
         self._door = door
         self._origins = origins
@@ -62,6 +65,7 @@ class McpHttp:
         self._max_depth = max_depth
         self._shares = Shares(max_requests)
         self._unanswered = unanswered
+        self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -91,7 +95,24 @@ class McpHttp:
         serving = (self._modern if is_modern else self._sessions).serving(request, message)
         if "id" in message and "method" in message and message["method"] != LISTEN:
             serving = self._counted(serving)
+        elif request.method == "GET" or message.get("method") == LISTEN:
+            serving = self._while_known(request.scope[PRINCIPAL], serving)
         return self._sharing(request.scope[PRINCIPAL].id, serving)
+
+    def _while_known(self, principal: Principal, app: ASGIApp) -> ASGIApp:
+        """`app`, a stream that has no end of its own: it ends with the credential that it was opened with."""
+        if principal.expires_at is None:
+            return app
+        left_s = max(0.0, principal.expires_at - self._clock.now())
+
+        async def ending(scope: Scope, receive: Receive, send: Send) -> None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    await app(scope, receive, send)
+                    return
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        return ending
 
     def _counted(self, app: ASGIApp) -> ASGIApp:
         """`app`, of a request whose answer is worth waiting for when the gateway ends."""

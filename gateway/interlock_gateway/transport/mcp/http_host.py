@@ -31,6 +31,7 @@ class HttpHost:
             max_depth=parts.parts.settings.max_depth,
             max_requests=parts.config.max_connections,
             unanswered=parts.unanswered,
+            clock=parts.parts.clock,
         )
 
     @property
