@@ -40,6 +40,12 @@ RETRIES_S = 2.5
 POLL_S = 0.05
 MOST_AT_ONCE = 16
 """Clients that may wrap the same command at the same time, each with a gateway of its own."""
+_LISTENERS = {
+    "listen": ("unix:{state}/agent.sock",),
+    "operator_listen": ("unix:{state}/operator.sock",),
+    "health_listen": "",
+    "tls": None,
+}
 _OURS = "INTERLOCK"
 _SOCKET = "mcp.sock"
 _WORDS = {
@@ -98,9 +104,8 @@ def wrapped_config(base: Config, wrapped: Wrapped, state: Path) -> Config:
     return base.model_copy(
         update={
             "state": base.state.model_copy(update={"dir": state, "database": "sqlite:///{state}/state.db"}),
-            "server": base.server.model_copy(
-                update={"listen": ("unix:{state}/agent.sock",), "operator_listen": ("unix:{state}/operator.sock",)}
-            ),
+            "server": base.server.model_copy(update=_LISTENERS),
+            "extmcp": base.extmcp.model_copy(update={"listen": ()}),
             "metrics": base.metrics.model_copy(update={"listen": ""}),
             "mcp": McpConfig(listen=(f"unix:{{state}}/{_SOCKET}",), people=(person,)),
             "approvals": base.approvals.model_copy(update={"webhooks": ()}),
