@@ -20,10 +20,11 @@ from interlock.adapters._answers import Answer
 from interlock.adapters._bridge import Asked, Bridge, Turn
 from interlock.adapters._shapes import Offer, chat_definition
 from interlock.results import CallResult, Content, ContentKind
+from interlock.tools import Tool
 
 with extra("langgraph"):
     from langchain_core.messages import ToolCall, ToolMessage
-    from langchain_core.tools import BaseTool, StructuredTool, ToolException
+    from langchain_core.tools import BaseTool, ToolException
     from langgraph.prebuilt import ToolNode
     from langgraph.prebuilt.tool_node import ToolCallRequest
     from langgraph.types import Command
@@ -62,27 +63,11 @@ class GatewayTools:
 
     async def atools(self) -> list[BaseTool]:
         """The tools of now as LangChain's, for what wants a list of them; it does not change by itself."""
-        turn = await self._async.driver.run(self._bridge.turn())
-
-        def make(name: str) -> Callable[..., Awaitable[Any]]:
-            async def run(**arguments: Any) -> Any:
-                return _returned(await self._async.driver.run(self._bridge.call(Asked(name, arguments))))
-
-            return run
-
-        return [_tool(name, turn, coroutine=make(name)) for name in turn.tools]
+        return [_tool(self, *one) for one in (await self._async.driver.run(self._bridge.turn())).tools.items()]
 
     def tools(self) -> list[BaseTool]:
         """As `atools`."""
-        turn = self._sync.driver.run(self._bridge.turn())
-
-        def make(name: str) -> Callable[..., Any]:
-            def run(**arguments: Any) -> Any:
-                return _returned(self._sync.driver.run(self._bridge.call(Asked(name, arguments))))
-
-            return run
-
-        return [_tool(name, turn, func=make(name)) for name in turn.tools]
+        return [_tool(self, *one) for one in self._sync.driver.run(self._bridge.turn()).tools.items()]
 
     def route(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
@@ -131,22 +116,33 @@ def _message(call: ToolCall, answer: Answer) -> ToolMessage:
     )
 
 
-def _tool(name: str, turn: Turn, **run: Any) -> BaseTool:
-    tool = turn.tools[name]
-    return StructuredTool(
+class _GatewayTool(BaseTool):
+    """A tool that takes any argument, whatever it is called: LangChain puts none of its own among them."""
+
+    gateway: GatewayTools
+
+    def _run(self, /, *_: Any, **arguments: Any) -> Any:
+        return _returned(self.gateway.answer(ToolCall(name=self.name, args=arguments, id="")))
+
+    async def _arun(self, /, *_: Any, **arguments: Any) -> Any:
+        return _returned(await self.gateway.aanswer(ToolCall(name=self.name, args=arguments, id="")))
+
+
+def _tool(gateway: GatewayTools, name: str, tool: Tool) -> BaseTool:
+    return _GatewayTool(
+        gateway=gateway,
         name=name,
         description=tool.description,
         args_schema=dict(tool.input_schema),
         response_format="content_and_artifact",
         handle_tool_error=True,
-        **run,
     )
 
 
-def _returned(answer: Answer) -> tuple[str | list[str | dict[Any, Any]], CallResult | None]:
-    if answer.is_error:
-        raise ToolException(answer.text)
-    return _content(answer), answer.result
+def _returned(message: ToolMessage) -> tuple[str | list[str | dict[Any, Any]], CallResult | None]:
+    if message.status == "error":
+        raise ToolException(message.text)
+    return message.content, message.artifact
 
 
 def _content(answer: Answer) -> str | list[str | dict[Any, Any]]:

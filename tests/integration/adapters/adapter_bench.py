@@ -73,6 +73,11 @@ def _tools(ledger: Ledger, held: Held) -> list[Tool[..., Any]]:
         return ToolResult(content=["a dot", Image(PICTURE)])
 
     @tool(read_only=True)
+    def oddly_called(config: str, run_manager: str, callbacks: str, tool_call_id: str, ctx: str) -> str:
+        """Has arguments that are called as what frameworks put in."""
+        return f"{config} {run_manager} {callbacks} {tool_call_id} {ctx}"
+
+    @tool(read_only=True)
     def fail() -> str:
         """Answer with an error of the tool's own."""
         raise ToolError("no such file: a.txt")
@@ -93,7 +98,7 @@ def _tools(ledger: Ledger, held: Held) -> list[Tool[..., Any]]:
         ledger.ran.append(("ponder", value))
         return f"did {value}"
 
-    return [*ledger_tools(ledger), dotted, draw, fail, hold, ponder]
+    return [*ledger_tools(ledger), dotted, draw, oddly_called, fail, hold, ponder]
 
 
 @asynccontextmanager

@@ -49,6 +49,13 @@ async def test_a_call_runs_through_the_session_and_the_model_reads_its_result(at
     assert not any(one.is_error for one in seen.results)
 
 
+async def test_arguments_may_be_called_whatever_they_are_called(at: Played, player: Player) -> None:
+    named = {name: name for name in ("config", "run_manager", "callbacks", "tool_call_id", "ctx")}
+    _, seen = await player(at.session, [[("oddly_called", named)]], None)
+
+    assert seen.results[0].text == "config run_manager callbacks tool_call_id ctx"
+
+
 async def test_a_denial_is_a_result_that_says_why(at: Played, player: Player) -> None:
     calls: Turns = [[("careful", {"text": "x"})], [("careful", {"text": "x", "_flyto_confidence": 90})]]
     _, denied, passed = await player(at.session, calls, None)

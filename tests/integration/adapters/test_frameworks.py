@@ -190,6 +190,8 @@ async def test_langchain_takes_a_list_of_the_tools_of_now(at: Played) -> None:
     assert (await tools["careful"].ainvoke({**call, "name": "careful"})).content == "x"
     failed: ToolMessage = await tools["fail"].ainvoke({**call, "name": "fail", "args": {}})
     assert (failed.content, failed.status) == ("no such file: a.txt", "error")
+    named = {name: name for name in ("config", "run_manager", "callbacks", "tool_call_id", "ctx")}
+    assert await tools["oddly_called"].ainvoke(named) == " ".join(named)
     assert await tools["files_read_one"].ainvoke({"path": "a"}) == "content of a"
     drawn: ToolMessage = await tools["draw"].ainvoke({**call, "name": "draw", "args": {}})
     assert [part["type"] for part in drawn.content if isinstance(part, dict)] == ["text", "image"]
