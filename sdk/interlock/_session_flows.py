@@ -14,7 +14,7 @@ from interlock._decode_session import (
     tool_match,
 )
 from interlock._encode import SessionCore, invalid, mode_number, new_id
-from interlock._flow import Flow, Items, Method, ask, each, every, pages
+from interlock._flow import CALL_ATTEMPTS, Flow, Items, Method, ask, each, every, pages
 from interlock.artifacts import ArtifactPart, ArtifactSearch
 from interlock.calls import CheckpointMode
 from interlock.journal import Operation, OperationEffect, OperationState, PendingList, RollbackLine
@@ -28,7 +28,8 @@ _SERVICE = "/interlock.v1.GatewayService"
 
 OPEN_SESSION = Method(f"{_SERVICE}/OpenSession", rpc.OpenSessionResponse, repeatable=True)
 CLOSE_SESSION = Method(f"{_SERVICE}/CloseSession", rpc.CloseSessionResponse, repeatable=True)
-LIST_TOOLS = Method(f"{_SERVICE}/ListTools", rpc.ListToolsResponse, repeatable=True)
+# Agents ask in every turn: what outlives a gateway that starts again must not end for that.
+LIST_TOOLS = Method(f"{_SERVICE}/ListTools", rpc.ListToolsResponse, repeatable=True, attempts=CALL_ATTEMPTS)
 SEARCH_TOOLS = Method(f"{_SERVICE}/SearchTools", rpc.SearchToolsResponse, repeatable=True)
 ACTIVATE_TOOLS = Method(f"{_SERVICE}/ActivateTools", rpc.ActivateToolsResponse, repeatable=True)
 LIST_PENDING = Method(f"{_SERVICE}/ListPending", rpc.ListPendingResponse, repeatable=True)

@@ -72,6 +72,16 @@ def test_two_calls_never_have_the_same_id() -> None:
 
 
 @pytest.mark.req("SDK-1")
+def test_the_list_of_tools_is_asked_for_as_often_as_a_call() -> None:
+    flow = session_flows.tools(SESSION)
+    begin(flow)
+    for _ in range(CALL_ATTEMPTS - 1):
+        assert isinstance(send(flow, UNAVAILABLE), Rest)
+        assert isinstance(send(flow, None), Ask)
+    assert outcome(flow, Answer(rpc.ListToolsResponse())).tools == ()
+
+
+@pytest.mark.req("SDK-1")
 def test_it_gives_up_after_a_few_attempts_and_says_which_call_it_was() -> None:
     flow = call_flows.call(SESSION, "write", call_id="c-7")
     step: Any = begin(flow)
