@@ -13,8 +13,8 @@ MAX_RESPONSE_BYTES = 16 * 1024
 class Said:
     """An approver's words, before anybody has looked whether they count.
 
-    `call_digest`, when given, is the digest of the call that the approver saw. `channel` is `grpc`, `console`, `cli` or
-    `webhook`.
+    `call_digest`, when given, is the digest of the call that the approver saw. `channel` is `grpc`, `console`, `cli`,
+    `webhook` or `mcp`.
     """
 
     checkpoint_id: str

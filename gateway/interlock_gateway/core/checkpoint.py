@@ -48,7 +48,7 @@ class ApproverDecision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointAnswer:
-    """What one approver said. `answered_at` is Unix seconds; `channel` is `grpc`, `console`, `cli` or `webhook`.
+    """What one approver said. `answered_at` is Unix seconds; `channel` is `grpc`, `console`, `cli`, `webhook` or `mcp`.
 
     `edited_input` and `edit_difference` are set with `edit` only, `response` with `respond` only.
     """
