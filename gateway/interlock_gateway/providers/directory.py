@@ -172,6 +172,8 @@ class Directory:
     async def take_in(self, connection: Connection, described: Described) -> Registration:
         """Register what a provider describes; it can be called then. Raises `StateError`."""
         spec = connection.spec
+        if connection.provider.kind is ProviderKind.ATTACHED:
+            await self._registry.reread()  # it may have been at another replica until now
         trust = Trust(floor=spec.is_floored, follow=spec.pins == "follow", only_for=connection.only_for)
         registration = await self._registry.register(spec.name, described.tools, trust)
         self._registry.pass_on(spec.name, described.passing)

@@ -82,6 +82,11 @@ class ToolRegistry:
         for pin in await self._pin_store.load_pins():
             self._pins[pin.provider, pin.tool] = pin
 
+    async def reread(self) -> None:
+        """Read the pins again: another gateway may have kept some of what is about to be registered here."""
+        async with self._changing:
+            await self.load()
+
     def find(self, name: str, owner: str = "") -> RegisteredTool | None:
         """The tool with this name or alias, as it is there for the sessions of principal `owner`."""
         found = self._by_name.get(name)
