@@ -109,7 +109,8 @@ async def test_what_a_server_writes_to_its_stderr_is_logged_bounded_and_without_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    script = "import os, sys; [print('the key is', os.environ['KEY'], 'x' * 9000, file=sys.stderr) for _ in range(900)]"
+    line = "'the key is', os.environ['KEY'], 'x' * (9000 if n < 9 else 9)"
+    script = f"import os, sys; [print({line}, file=sys.stderr) for n in range(900)]"
     config = McpUpstreamConfig(command=(sys.executable, "-c", script), environment={"KEY": "hunter2hunter2"})
     provider = provider_of(config)
     with pytest.raises(ProviderDownError):

@@ -13,7 +13,7 @@ from typing import cast
 
 from interlock_gateway.providers.mcp.link import LinkError, Outgoing, Receive
 from interlock_gateway.providers.mcp.messages import NotAMessageError
-from interlock_gateway.providers.mcp.throttle import LogBudget, Throttle
+from interlock_gateway.providers.mcp.throttle import STDERR_A_SECOND, LogBudget, Throttle
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 INHERITED = ("PATH", "HOME")
@@ -99,6 +99,8 @@ class _Child(asyncio.SubprocessProtocol):
         self._told = told
         self._most = most
         self._throttle = Throttle()
+        self._noise = Throttle(STDERR_A_SECOND)
+        self._has_failed = False
         self._pieces: list[bytes] = []
         self._size = 0
         self._transport: asyncio.SubprocessTransport | None = None
@@ -113,7 +115,11 @@ class _Child(asyncio.SubprocessProtocol):
         """It wrote something."""
         if fd == _STDERR:
             self._told.take(data, self._loop.time())
+            if pause_s := self._noise.pause_s(self._loop.time(), len(data)):
+                self._pause(_STDERR, pause_s)
             return
+        if self._has_failed:
+            return  # it is being ended, and may go on writing until then
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._line(line)
@@ -187,22 +193,25 @@ class _Child(asyncio.SubprocessProtocol):
             wanted = False
             self._told.stray(line, self._loop.time())
         if not wanted and (pause_s := self._throttle.pause_s(self._loop.time())):
-            self._pause(pause_s)
+            self._pause(_STDOUT, pause_s)
 
-    def _pause(self, pause_s: float) -> None:
-        pipe = self._pipe(_STDOUT)
+    def _pause(self, number: int, pause_s: float) -> None:
+        """Read nothing more of a pipe for so long: its writer waits."""
+        pipe = self._pipe(number)
         if pipe is None or pipe.is_closing():
             return
-        stdout = cast("asyncio.ReadTransport", pipe)
-        if stdout.is_reading():
-            stdout.pause_reading()
-            self._loop.call_later(pause_s, self._resume, stdout)
+        reading = cast("asyncio.ReadTransport", pipe)
+        if reading.is_reading():
+            reading.pause_reading()
+            self._loop.call_later(pause_s, self._resume, reading)
 
-    def _resume(self, stdout: asyncio.ReadTransport) -> None:
-        if not stdout.is_closing():
-            stdout.resume_reading()
+    def _resume(self, pipe: asyncio.ReadTransport) -> None:
+        if not pipe.is_closing():
+            pipe.resume_reading()
 
     def _fail(self, why: str) -> None:
+        self._has_failed = True
+        self._pieces, self._size = [], 0
         self._lost(why)
         if not self._exited.is_set():
             self._signal(signal.SIGTERM)

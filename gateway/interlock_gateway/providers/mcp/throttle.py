@@ -8,19 +8,23 @@ LINES_A_SECOND = 10
 LINES_AT_ONCE = 200
 
 
+STDERR_A_SECOND = 1024 * 1024
+"""Bytes that are read of one server's stderr in a second: a server that writes more waits."""
+
+
 @dataclass(slots=True)
 class Throttle:
-    """Counts what came unasked in one second. Times are the loop's seconds."""
+    """Counts what came unasked in one second, in pieces or in bytes. Times are the loop's seconds."""
 
     most: int = UNASKED_A_SECOND
     _since: float = 0.0
     _count: int = 0
 
-    def pause_s(self, now: float) -> float:
-        """Count one more; how long to read nothing more."""
+    def pause_s(self, now: float, amount: int = 1) -> float:
+        """Count so much more; how long to read nothing more."""
         if now - self._since >= 1.0:
             self._since, self._count = now, 0
-        self._count += 1
+        self._count += amount
         return 0.0 if self._count <= self.most else max(0.0, self._since + 1.0 - now)
 
 
