@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "gateway"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "replicas"))
 
 from mcp_bench import McpBench, mcp_bench
 

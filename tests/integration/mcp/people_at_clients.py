@@ -37,6 +37,7 @@ class Person:
     answers: list[ElicitResult]
     asked: list[Any] = field(default_factory=list)
 
-    async def __call__(self, _context: Any, params: Any) -> ElicitResult:
+    async def __call__(self, context: Any, params: Any) -> ElicitResult:
+        del context
         self.asked.append(params)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
