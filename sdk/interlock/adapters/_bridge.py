@@ -46,9 +46,14 @@ class Asked:
 
 
 class Bridge:
-    """One conversation: remembers names that were given, and calls that people have still to decide about."""
+    """One conversation: remembers names that were given, and calls that people have still to decide about.
 
-    def __init__(self, session: SessionCore, options: AdapterOptions | None) -> None:
+    Raises TypeError for a session that is none of `wanted`.
+    """
+
+    def __init__(self, session: SessionCore, options: AdapterOptions | None, *wanted: type[SessionCore]) -> None:
+        if not isinstance(session, wanted):
+            raise TypeError(f"give a {' or '.join(kind.__name__ for kind in wanted)}, not a {type(session).__name__}")
         self._session = session
         self._options = options or AdapterOptions()
         self._names = Names()

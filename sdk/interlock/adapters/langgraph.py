@@ -37,7 +37,7 @@ class GatewayTools:
 
     def __init__(self, session: Session | SyncSession, options: AdapterOptions | None = None) -> None:
         self._session = session
-        self._bridge = Bridge(session, options)
+        self._bridge = Bridge(session, options, Session, SyncSession)
 
     def offer(self) -> Offer:
         """What a model is offered now, to be bound to it. Raises a RequestError."""

@@ -48,7 +48,7 @@ class GatewayAgent(Agent[TContext]):
 
     def __post_init__(self) -> None:
         super().__post_init__()  # type: ignore[no-untyped-call]  # the SDK's own has no types
-        self._bridge = Bridge(self.session, self.options)
+        self._bridge = Bridge(self.session, self.options, Session)
         self._own = (self.model_settings.tool_choice, self.reset_tool_choice)
         self._turn: Turn | None = None
 
@@ -82,7 +82,7 @@ async def function_tools(session: Session, options: AdapterOptions | None = None
 
     Raises a RequestError.
     """
-    bridge = Bridge(session, options)
+    bridge = Bridge(session, options, Session)
     return _tools(session, bridge, await session.driver.run(bridge.turn()))
 
 

@@ -36,7 +36,7 @@ class GatewayToolset(AbstractToolset[AgentDepsT]):
 
     def __init__(self, session: Session, options: AdapterOptions | None = None) -> None:
         self._session = session
-        self._bridge = Bridge(session, options)
+        self._bridge = Bridge(session, options, Session)
         self._turn = Turn({}, "", "")
 
     @property

@@ -67,7 +67,7 @@ class _AsyncTools(_Tools):
     driver: AsyncDriver
 
     def __init__(self, session: Session, options: AdapterOptions | None = None) -> None:
-        self.bridge, self.driver = Bridge(session, options), session.driver
+        self.bridge, self.driver = Bridge(session, options, Session), session.driver
 
     offer = awaited(_offer)
     answer = awaited(_answer)
@@ -77,7 +77,7 @@ class _SyncTools(_Tools):
     driver: SyncDriver
 
     def __init__(self, session: SyncSession, options: AdapterOptions | None = None) -> None:
-        self.bridge, self.driver = Bridge(session, options), session.driver
+        self.bridge, self.driver = Bridge(session, options, SyncSession), session.driver
 
     offer = called(_offer)
     answer = called(_answer)

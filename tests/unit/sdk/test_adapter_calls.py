@@ -8,7 +8,9 @@ import grpc
 import pytest
 from interlock import Session, _call_flows
 from interlock.adapters import AdapterOptions
-from interlock.adapters.raw import OpenAIChatTools
+from interlock.adapters.openai_agents import GatewayAgent
+from interlock.adapters.pydantic_ai import GatewayToolset
+from interlock.adapters.raw import OpenAIChatTools, SyncAnthropicTools
 from interlock.calls import CallRecord, CallState
 from interlock.errors import DeadlineExceededError, DeniedError, GatewayUnavailableError
 from interlock.results import CallResult
@@ -50,6 +52,17 @@ def message(*calls: tuple[str, Any]) -> dict[str, Any]:
 
 async def texts(tools: OpenAIChatTools, *calls: tuple[str, Any]) -> list[str]:
     return [one["content"] for one in await tools.answer(message(*calls))]
+
+
+async def test_a_session_of_the_other_kind_is_refused_at_once(fake: FakeGateway, session: Session) -> None:
+    given: Any = session
+    with pytest.raises(TypeError, match="give a SyncSession, not a Session"):
+        SyncAnthropicTools(given)
+    with fake.sync_gateway() as gateway:
+        given = gateway.session()
+        for adapter in (OpenAIChatTools, GatewayToolset, lambda one: GatewayAgent(name="a", session=one)):
+            with pytest.raises(TypeError, match="give a Session, not a SyncSession"):
+                adapter(given)
 
 
 async def test_calls_of_one_turn_are_answered_in_their_order(fake: FakeGateway, session: Session) -> None:
