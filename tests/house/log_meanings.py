@@ -92,6 +92,7 @@ MEANINGS = {
     "a session cannot be served": "What happened in a session at other replicas cannot be read. Its calls are refused here until it can.",
     "a session is served elsewhere while a call of it runs here": "The connection to the database was lost for longer than a lease. Calls of the session may have run side by side.",
     "a sweep of the artifact store failed": "Artifacts that have ended were not all removed. It is tried again with the next sweep.",
+    "a tool cannot be listed over MCP": "Its schema is none that MCP has, though JSON Schema has it. Over gRPC it is listed; its provider has to mend it.",
     "a tool needs attention": "A tool is quarantined, refused or contradicts itself, for the reason given. `interlock tools` shows it.",
     "a webhook was given up": "People were not told of a checkpoint in this way. It waits on until it expires.",
     "a webhook was not reached": "It is posted again until the checkpoint ends.",

@@ -40,7 +40,7 @@ def asked_of(parts: Parts, caller: McpCaller, name: str) -> Asked:
     tool = parts.registry.find(name, caller.principal.id)
     if tool is None:
         return Asked(caller.version)
-    return Asked(caller.version, output_schema(tool.shown) is not None, is_from_mcp(parts, tool))
+    return Asked(caller.version, output_schema(tool.shown, caller.version) is not None, is_from_mcp(parts, tool))
 
 
 def is_from_mcp(parts: Parts, tool: RegisteredTool) -> bool:

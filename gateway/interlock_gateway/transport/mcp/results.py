@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mcp_types.version import is_version_at_least
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS, is_version_at_least
 
 from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Artifact
@@ -40,7 +40,8 @@ def call_result(result: CallResult, version: str) -> dict[str, Any]:
         "_meta": meta_of(result),
     }
     if result.has_data:
-        answer["structuredContent"] = result.data if isinstance(result.data, dict) else {"result": result.data}
+        fits = isinstance(result.data, dict) or version in MODERN_PROTOCOL_VERSIONS
+        answer["structuredContent"] = result.data if fits else {"result": result.data}
     return answer
 
 

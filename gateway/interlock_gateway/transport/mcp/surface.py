@@ -37,7 +37,7 @@ from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.relays import Relays
 from interlock_gateway.transport.mcp.requests import call_request
 from interlock_gateway.transport.mcp.shelves import Shelves
-from interlock_gateway.transport.mcp.tools import listed_tools
+from interlock_gateway.transport.mcp.tools import ToolList
 from interlock_gateway.transport.mcp.wires import Wire
 
 T = TypeVar("T")
@@ -66,6 +66,7 @@ class Surface:
         self._calls = CheckpointCalls(parts, relays)
         self._consent = ConsentAsking(parts, self._calls)
         self._under_way = TaskKeeper()
+        self._tools = ToolList(parts.parts)
         self._changes = ToolChanges(parts.parts.registry)
         self._notices = Notices(shelves, relays, self._changes.bus)
         self._unfollow = registry.when_changed(self._notices.follow)
@@ -119,7 +120,7 @@ class Surface:
     async def _list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
         caller = ctx.lifespan_context.caller(ctx)
         live = await self.parts.parts.sessions.for_evaluation(caller.principal, caller.session_id)
-        return {"tools": listed_tools(self.parts.parts, live.session), **FRESH}
+        return {"tools": self._tools.of(live.session, caller.version), **FRESH}
 
     async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> dict[str, Any]:
         caller = ctx.lifespan_context.caller(ctx)
