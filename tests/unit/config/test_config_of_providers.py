@@ -29,6 +29,53 @@ REFUSED = {
         "{name: a, address: '127.0.0.1:1', tls: {spiffe_id: spiffe://example.org}}",
         "providers[0].tls.spiffe_id must have a path: a trust domain is nobody in particular",
     ),
+    "an MCP server with a token of gRPC": (
+        "{name: a, token: t, mcp: {url: 'https://a/mcp'}}",
+        "providers[0].token is of providers that speak gRPC; this one has mcp",
+    ),
+    "an MCP server that is nowhere": ("{name: a, mcp: {}}", "providers[0].mcp needs either url or command"),
+    "an MCP server in two places": (
+        "{name: a, mcp: {url: 'https://a/mcp', command: [a]}}",
+        "providers[0].mcp needs either url or command",
+    ),
+    "an MCP server by another protocol": (
+        "{name: a, mcp: {url: 'ws://a/mcp'}}",
+        "providers[0].mcp.url must be an http:// or https:// URL",
+    ),
+    "a password in a URL": (
+        "{name: a, mcp: {url: 'https://me:pw@a/mcp'}}",
+        "providers[0].mcp.url holds a name or a password; use headers",
+    ),
+    "a port that is none": ("{name: a, mcp: {url: 'https://a:99999/mcp'}}", "providers[0].mcp.url is not a URL"),
+    "headers to another host in plain text": (
+        "{name: a, mcp: {url: 'http://tools.example.org/mcp', headers: {Authorization: t}}}",
+        ("providers[0].mcp.headers would be sent in plain text: use https://, or say plaintext_beyond_loopback: true"),
+    ),
+    "a header in two lines": (
+        '{name: a, mcp: {url: "https://a/mcp", headers: {X: "1\\r\\nHost: b"}}}',
+        "providers[0].mcp.headers cannot hold X",
+    ),
+    "a header of our own": (
+        "{name: a, mcp: {url: 'https://a/mcp', headers: {Mcp-Session-Id: '1'}}}",
+        "providers[0].mcp.headers cannot hold Mcp-Session-Id",
+    ),
+    "tls for http": (
+        "{name: a, tls: {}, mcp: {url: 'http://127.0.0.1/mcp'}}",
+        "providers[0].tls encrypts https://, and the server's url is http://",
+    ),
+    "headers for a command": (
+        "{name: a, mcp: {command: [a], headers: {X: '1'}}}",
+        "providers[0].mcp has a command; headers and tls are a url's",
+    ),
+    "an environment for a URL": (
+        "{name: a, mcp: {url: 'https://a/mcp', environment: {X: '1'}}}",
+        "providers[0].mcp has a url; environment and working_directory are a command's",
+    ),
+    "a variable that is none": (
+        "{name: a, mcp: {command: [a], environment: {'X=Y': '1'}}}",
+        "providers[0].mcp.environment cannot hold X=Y",
+    ),
+    "a command that is none": ("{name: a, mcp: {command: ['']}}", "providers[0].mcp.command cannot be run"),
     "no address": ("{name: a, address: tools}", "providers[0].address must be unix:PATH or HOST:PORT, not tools"),
 }
 
