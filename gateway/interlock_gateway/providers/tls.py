@@ -15,11 +15,13 @@ Seen = tuple[tuple[int, int, int], ...]
 class ProviderTls:
     """Makes the one context of a provider's connections, anew when its files have changed.
 
-    Its certificate is always checked, and the name in it, or its SPIFFE ID.
+    Its certificate is always checked, and the name in it, or its SPIFFE ID; and that it speaks `protocol`, if that is
+    one which is agreed on by TLS.
     """
 
-    def __init__(self, config: ProviderTlsConfig, host: str) -> None:
+    def __init__(self, config: ProviderTlsConfig, host: str, protocol: str = HTTP2) -> None:
         self.server_name = config.server_name or host
+        self._protocol = protocol
         self._config = config
         self._seen: Seen = ()
         self._context: ssl.SSLContext | None = None
@@ -35,13 +37,13 @@ class ProviderTls:
         files = (self._config.ca_file, self._config.cert_file, self._config.key_file)
         seen = tuple(_state(file) for file in files if file is not None)
         if self._context is None or seen != self._seen:
-            self._context = _context(self._config)
+            self._context = _context(self._config, self._protocol)
             self._seen = seen
         return self._context
 
     def check(self, shown: ssl.SSLObject | None) -> None:
-        """Raise `OSError` unless the other side of a connection speaks HTTP/2, and is who it should be by its URI."""
-        if shown is None or shown.selected_alpn_protocol() != HTTP2:
+        """Raise `OSError` unless the other side of a connection speaks what it should, and is who it should be."""
+        if shown is None or (self._protocol and shown.selected_alpn_protocol() != self._protocol):
             raise OSError("it does not speak HTTP/2")
         wanted = self._config.spiffe_id
         if wanted and _uris(shown) != (wanted,):
@@ -58,17 +60,12 @@ def _state(file: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def client_context(config: ProviderTlsConfig) -> ssl.SSLContext:
-    """A context for HTTPS to a provider, by its settings. It reads files; raises `OSError`."""
-    return _context(config, ())
-
-
-def _context(config: ProviderTlsConfig, protocols: tuple[str, ...] = (HTTP2,)) -> ssl.SSLContext:
+def _context(config: ProviderTlsConfig, protocol: str) -> ssl.SSLContext:
     # Not `ssl.create_default_context`: that writes the keys of connections to a file that the environment may name.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if protocols:
-        context.set_alpn_protocols(list(protocols))
+    if protocol:
+        context.set_alpn_protocols([protocol])
     context.check_hostname = not config.spiffe_id
     try:
         if config.ca_file is not None:

@@ -245,17 +245,25 @@ async def test_tools_are_kept_in_step_without_going_away_meanwhile(socket_direct
 
 
 @pytest.mark.req("MCP-2", "TOOL-4")
-async def test_https_is_checked_against_the_configured_authority(tmp_path: Path) -> None:
+async def test_https_is_checked_against_the_configured_authority_and_name(tmp_path: Path) -> None:
     authority = Authority()
     (tmp_path / "ca.pem").write_bytes(authority.pem)
     (tmp_path / "other.pem").write_bytes(Authority().pem)
     server = Raw({})
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*authority.leaf(hosts=("127.0.0.1",)).written(tmp_path))
+    context.load_cert_chain(*authority.leaf("spiffe://org/desk", hosts=("127.0.0.1",)).written(tmp_path))
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, ""),
+        ({"spiffe_id": "spiffe://org/desk"}, ""),
+        ({"spiffe_id": "spiffe://org/other"}, "not that of spiffe://org/other"),
+        ({"server_name": "desk.example"}, "its certificate is refused"),
+        ({"ca_file": tmp_path / "other.pem"}, "its certificate is refused"),
+        ({"ca_file": tmp_path / "none.pem"}, "No such file"),
+    ]
     async with await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=context) as listening:
         port = listening.sockets[0].getsockname()[1]
-        for name, words in (("ca.pem", ""), ("other.pem", "its certificate is refused"), ("none.pem", "No such file")):
-            tls = ProviderTlsConfig(ca_file=tmp_path / name)
+        for given, words in cases:
+            tls = ProviderTlsConfig(**{"ca_file": tmp_path / "ca.pem", **given})
             config = McpUpstreamConfig(url=f"https://127.0.0.1:{port}/mcp")
             provider = McpProvider("up", target_of(config, tls, lambda text: text, MOST), prefix="", clients=Clients())
             if words:

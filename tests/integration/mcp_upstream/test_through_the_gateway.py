@@ -33,12 +33,12 @@ async def played(client: Client) -> list[Any]:
     """What the client is answered, without what the gateway adds for programs to read."""
     answers: list[Any] = []
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        answers.append((done, total, message))
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        answers.append((progress, total, message))
 
     for tool, given in CALLS:
         try:
-            result = await client.call_tool(tool, given, progress_callback=progress)
+            result = await client.call_tool(tool, given, progress_callback=told)
         except MCPError as error:
             answers.append((error.code, error.message, error.data))
             continue

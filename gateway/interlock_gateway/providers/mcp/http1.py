@@ -6,14 +6,13 @@ turn of the loop in which it comes, and a connection is free again the moment it
 
 import asyncio
 import re
-import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 from interlock_gateway.providers.mcp.link import LinkError
-from interlock_gateway.providers.tls import trouble
+from interlock_gateway.providers.tls import ProviderTls, trouble
 
 CONNECT_S = 5.0
 KEEP_S = 4.0
@@ -55,7 +54,7 @@ class Sink(Protocol):
 class Origin:
     """The server of a URL, and the connections to it. `tls` is for `https`."""
 
-    def __init__(self, url: str, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, url: str, tls: ProviderTls | None) -> None:
         parts = urlsplit(url)
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -111,19 +110,28 @@ class Origin:
     async def _connected(self) -> "Wire":
         if self._closed:
             raise LinkError("the connection is closed", unsent=True)
-        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_S):
-                _, wire = await loop.create_connection(
-                    lambda: Wire(self), self._host, self._port, ssl=self._tls, server_hostname=self._name()
-                )
+                wire = await self._opened()
         except (OSError, TimeoutError) as error:
-            raise LinkError(f"it cannot be reached: {trouble(error, None)}", unsent=True) from None
+            raise LinkError(f"it cannot be reached: {trouble(error, self._tls)}", unsent=True) from None
         self._wires.add(wire)
         return wire
 
-    def _name(self) -> str | None:
-        return self._host if self._tls is not None else None
+    async def _opened(self) -> "Wire":
+        loop = asyncio.get_running_loop()
+        if self._tls is None:
+            return (await loop.create_connection(lambda: Wire(self), self._host, self._port))[1]
+        context = await asyncio.to_thread(self._tls.context)
+        transport, wire = await loop.create_connection(
+            lambda: Wire(self), self._host, self._port, ssl=context, server_hostname=self._tls.server_name
+        )
+        try:
+            self._tls.check(transport.get_extra_info("ssl_object"))
+        except OSError:
+            wire.abort()
+            raise
+        return wire
 
 
 class Wire(asyncio.Protocol):

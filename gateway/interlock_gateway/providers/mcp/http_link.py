@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import ssl
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from interlock_gateway.providers.mcp.link import LinkError, Outgoing, Receive, R
 from interlock_gateway.providers.mcp.messages import NotAMessageError
 from interlock_gateway.providers.mcp.sse import Event
 from interlock_gateway.providers.mcp.throttle import Throttle
+from interlock_gateway.providers.tls import ProviderTls
 
 SESSION_HEADER: Final = "Mcp-Session-Id"
 FIRST_RETRY_S = 1.0
@@ -37,7 +37,7 @@ class HttpLink:
         self,
         url: str,
         headers: Mapping[str, str],
-        tls: Callable[[], ssl.SSLContext] | None,
+        tls: ProviderTls | None,
         *,
         max_message_bytes: int,
     ) -> None:
@@ -55,15 +55,9 @@ class HttpLink:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, receive: Receive, lost: Callable[[str], None]) -> None:
-        """Prepare; nothing is sent. Raises `LinkError` when the files of its TLS cannot be used."""
+        """Prepare; nothing is sent."""
         self._receive, self._lost = receive, lost
-        context = None
-        if self._tls is not None:
-            try:
-                context = await asyncio.to_thread(self._tls)
-            except OSError as error:
-                raise LinkError(str(error.strerror or error), unsent=True) from None
-        self._origin = Origin(self._url, context)
+        self._origin = Origin(self._url, self._tls)
         self._stamp()
 
     def adopt(self, version: str, *, modern: bool) -> None:

@@ -1,6 +1,5 @@
 """Where an MCP server is, as configured, and how a connection to it is made."""
 
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -9,7 +8,7 @@ from interlock_gateway.config_providers import McpUpstreamConfig, ProviderTlsCon
 from interlock_gateway.providers.kept import ProviderKind
 from interlock_gateway.providers.mcp.link import Link
 from interlock_gateway.providers.mcp.stdio_link import Command, StdioLink
-from interlock_gateway.providers.tls import client_context
+from interlock_gateway.providers.tls import ProviderTls
 
 STDIO_OPEN_S = 120.0
 """How long a server may take to start: `npx` may have to fetch it first."""
@@ -42,9 +41,7 @@ class Target:
             return StdioLink(provider, self.command, max_message_bytes=self.max_message_bytes)
         from interlock_gateway.providers.mcp.http_link import HttpLink  # noqa: PLC0415 -- it brings an HTTP client
 
-        return HttpLink(
-            self.url, self.headers, _context_for(self.tls, self.url), max_message_bytes=self.max_message_bytes
-        )
+        return HttpLink(self.url, self.headers, _tls_for(self.tls, self.url), max_message_bytes=self.max_message_bytes)
 
 
 def target_of(
@@ -83,8 +80,8 @@ def shown_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _context_for(tls: ProviderTlsConfig | None, url: str) -> Callable[[], ssl.SSLContext] | None:
-    if not url.startswith("https:"):
+def _tls_for(tls: ProviderTlsConfig | None, url: str) -> ProviderTls | None:
+    parts = urlsplit(url)
+    if parts.scheme != "https":
         return None
-    config = tls or ProviderTlsConfig()
-    return lambda: client_context(config)
+    return ProviderTls(tls or ProviderTlsConfig(), parts.hostname or "", protocol="")
