@@ -1,7 +1,7 @@
 """The shapes in which models' APIs say tools, calls and results. Dictionaries as JSON has them."""
 
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -11,7 +11,8 @@ from interlock.results import Content, ContentKind
 from interlock.tools import Tool
 
 Item: TypeAlias = dict[str, Any]
-Reply: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+Reply: TypeAlias = Mapping[str, Any] | Sequence[Any] | Any
+"""Dictionaries, or the objects of the vendors' packages, which give them with `model_dump`."""
 
 _PICTURES = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
 
@@ -69,10 +70,9 @@ class ChatShape:
 
     def calls(self, reply: Reply) -> list[Asked]:
         """The message's `tool_calls`."""
-        found = reply.get("tool_calls") if isinstance(reply, Mapping) else reply
         return [
             Asked(call["function"]["name"], call["function"]["arguments"], call["id"])
-            for call in found or ()
+            for call in _items(reply, "tool_calls")
             if call.get("type", "function") == "function"
         ]
 
@@ -162,10 +162,23 @@ class AnthropicShape:
         return {"type": "text", "text": named(part)}
 
 
-def _items(reply: Reply, member: str) -> Iterable[Mapping[str, Any]]:
-    """The items of a reply, which may be given by itself; a text is no list of items."""
+def _items(reply: Reply, member: str) -> list[Mapping[str, Any]]:
+    """The items of a reply, which may be given by itself; a text is no list of items.
+
+    Raises TypeError for items that are no dictionaries: taken for nothing, they would end a loop without a word.
+    """
+    reply = _plain(reply)
     found = reply.get(member) if isinstance(reply, Mapping) else reply
-    return [item for item in found or () if isinstance(item, Mapping)]
+    items = [] if found is None or isinstance(found, str) else [_plain(item) for item in found]
+    for item in items:
+        if not isinstance(item, Mapping):
+            raise TypeError(f"a model's reply has dictionaries, not a {type(item).__name__}")
+    return items
+
+
+def _plain(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    return dump(warnings=False) if callable(dump) else value
 
 
 def _base64(part: Content) -> str:

@@ -15,7 +15,8 @@
 | `OpenAIResponsesTools` | responses | the response's `output` | items `function_call_output` |
 | `AnthropicTools` | messages | the assistant's message, or its `content` | one message of role `user`, in a list |
 
-The calls of one turn go to the gateway in one batch. `Sync...` is the same for a `SyncSession`.
+Dictionaries, or the objects of the vendors' packages. The calls of one turn go to the gateway in one batch. `Sync...`
+is the same for a `SyncSession`.
 """
 
 from typing import ClassVar

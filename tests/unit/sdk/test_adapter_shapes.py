@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from interlock.adapters._answers import answer_to
 from interlock.adapters._bridge import Asked
-from interlock.adapters._shapes import ChatShape, ResponsesShape
+from interlock.adapters._shapes import AnthropicShape, ChatShape, ResponsesShape
 from interlock.results import CallResult, CallStatus, Content, ContentKind
 from interlock.tools import Tool
 from openai.types.chat import (
@@ -14,7 +14,13 @@ from openai.types.chat import (
     ChatCompletionNamedToolChoiceParam,
     ChatCompletionToolMessageParam,
 )
-from openai.types.responses import FunctionToolParam, Response, ToolChoiceFunctionParam
+from openai.types.responses import (
+    FunctionToolParam,
+    Response,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ToolChoiceFunctionParam,
+)
 from openai.types.responses.response_input_item_param import FunctionCallOutput
 from pydantic import ConfigDict, TypeAdapter, with_config
 
@@ -60,9 +66,20 @@ def test_calls_are_found_in_what_openais_package_dumps() -> None:
     call = {"id": "call_1", "type": "function", "function": function}
     message = ChatCompletionMessage.model_validate({"role": "assistant", "content": None, "tool_calls": [call]})
     assert ChatShape().calls(message.model_dump()) == [Asked("read", '{"a": 1}', "call_1")]
+    assert (
+        ChatShape().calls(message) == ChatShape().calls(message.tool_calls) == ChatShape().calls(message.model_dump())
+    )
 
     item = {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": '{"a": 1}'}
     text = {"type": "output_text", "text": "hm", "annotations": []}
     said = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [text]}
-    response = Response.model_construct(output=[said, item])
-    assert ResponsesShape().calls(response.model_dump(warnings=False)) == [Asked("read", '{"a": 1}', "call_1")]
+    response = Response.model_construct(output=[ResponseOutputMessage(**said), ResponseFunctionToolCall(**item)])
+    expected = [Asked("read", '{"a": 1}', "call_1")]
+    assert ResponsesShape().calls(response.model_dump(warnings=False)) == expected
+    assert ResponsesShape().calls(response) == ResponsesShape().calls(response.output) == expected
+
+
+def test_what_is_no_reply_is_refused_and_not_taken_for_the_end() -> None:
+    for shape in (ChatShape(), ResponsesShape(), AnthropicShape()):
+        with pytest.raises(TypeError, match="dictionaries, not a object"):
+            shape.calls([object()])
