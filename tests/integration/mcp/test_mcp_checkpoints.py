@@ -14,6 +14,7 @@ from mcp import Client
 from mcp_bench import McpBench, mcp_bench, text_of
 from mcp_types import ElicitResult
 from people_at_clients import APPROVE, DENY, PEOPLE, Person, asking_tools
+from waiting import eventually
 
 MODES = ("legacy", "2026-07-28")
 EVERY = (CheckpointState.OPEN, CheckpointState.APPROVED, CheckpointState.DENIED, CheckpointState.CONSUMED)
@@ -167,3 +168,77 @@ async def test_without_people_named_and_with_nobody_watching_the_call_is_denied_
     assert answer.is_error
     assert "checkpoint required but no approval handler is registered" in text_of(answer)
     assert eager.asked == []
+
+
+async def forever(shown: asyncio.Event) -> ElicitResult:
+    shown.set()
+    await asyncio.Event().wait()
+    return APPROVE
+
+
+@pytest.mark.req("MCP-1", "CHK-4")
+async def test_a_call_that_its_client_gives_up_is_asked_about_still_and_runs_only_when_it_is_made_again(
+    asking: McpBench,
+) -> None:
+    shown = asyncio.Event()
+
+    async def slow(_context: Any, _params: Any) -> ElicitResult:
+        return await forever(shown)
+
+    async with asking.over_http(elicitation_callback=slow) as client:
+        call = asyncio.create_task(drop(client))
+        await shown.wait()
+        call.cancel()
+        await eventually(lambda: len(asking.at.gateway.rooms.pipeline.held) == 0)
+        await decide(asking, ApproverDecision.APPROVE)
+        assert asking.at.ledger.ran == []
+        again = await drop(client)
+
+    assert text_of(again) == "dropped users"
+    assert asking.at.ledger.ran == [("drop", "users")]
+
+
+@pytest.mark.req("MCP-1", "CHK-9")
+async def test_a_client_that_dies_while_its_person_is_asked_leaves_nothing_behind_but_the_question(
+    asking: McpBench,
+) -> None:
+    shown = asyncio.Event()
+
+    async def slow(_context: Any, _params: Any) -> ElicitResult:
+        return await forever(shown)
+
+    async def lives() -> None:
+        async with asking.over_http(elicitation_callback=slow) as client:
+            await drop(client)
+
+    life = asyncio.create_task(lives())
+    await shown.wait()
+    life.cancel()
+    await asyncio.gather(life, return_exceptions=True)
+
+    pipeline = asking.at.gateway.rooms.pipeline
+    await eventually(lambda: len(pipeline.held) == 0 and pipeline.in_flight == 0)
+    # Its session ends with it, and so does what waits in it.
+    assert {one.state for one in await checkpoints(asking)} <= {CheckpointState.OPEN}
+    assert asking.at.ledger.ran == []
+
+
+@pytest.mark.req("MCP-1", "CHK-7")
+async def test_what_an_approver_elsewhere_edits_or_says_is_what_the_client_gets(asking: McpBench) -> None:
+    watch = await watched(asking)
+    desk, store = asking.at.gateway.rooms.approvals.desk, asking.at.gateway.rooms.store.checkpoints
+    async with asking.over_http() as client:
+        await drop(client)
+        (one,) = await store.list_checkpoints((CheckpointState.OPEN,), 10)
+        edit = Said(one.checkpoint_id, ApproverDecision.EDIT, "only the old one", edited_input=b'{"table":"old_users"}')
+        await desk.decide(BOB, edit)
+        edited = await drop(client)
+        await drop(client, "accounts")
+        (one,) = await store.list_checkpoints((CheckpointState.OPEN,), 10)
+        await desk.decide(BOB, Said(one.checkpoint_id, ApproverDecision.RESPOND, "", response="ask me on Monday"))
+        answered = await drop(client, "accounts")
+    await watch.aclose()
+
+    assert text_of(edited) == "dropped old_users"
+    assert (text_of(answered), answered.is_error) == ("ask me on Monday", False)
+    assert asking.at.ledger.ran == [("drop", "old_users")]

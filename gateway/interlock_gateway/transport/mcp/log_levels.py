@@ -32,6 +32,10 @@ class Levels:
         """A client has come that hears everything until it says otherwise."""
         self._of.setdefault(wire, EVERYTHING)
 
+    def gone(self, wire: Wire) -> None:
+        """It has gone."""
+        self._of.pop(wire, None)
+
     def set(self, wire: Wire, level: str) -> None:
         """What the client of `wire` wants to hear."""
         self._of[wire] = level

@@ -43,6 +43,13 @@ MOST_SUBSCRIPTIONS = 1000
 """Of one connection."""
 MOST_AT_ONCE = 1000
 """Notifications under way to clients; beyond that, more are dropped: a server may say as much as it likes."""
+SOON_S = 0.1
+"""Changes of a list that come so shortly after each other are told as one."""
+_LISTS: dict[str, tuple[ServerNotification, ServerEvent]] = {
+    RESOURCES: (ResourceListChangedNotification(), ResourcesListChanged()),
+    PROMPTS: (PromptListChangedNotification(), PromptsListChanged()),
+}
+_KIND_OF = {RESOURCES: "resources", PROMPTS: "prompts"}
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +65,7 @@ class Notices:
         self._followed: WeakSet[McpProvider] = WeakSet()
         self._subscribed: dict[tuple[str, str], set[object]] = {}
         self._watching: dict[tuple[str, str], ResourceWatch] = {}
+        self._soon: dict[str, asyncio.TimerHandle] = {}
         self._telling: set[asyncio.Task[None]] = set()
 
     def attach(self, wire: Wire, session: ServerSession) -> None:
@@ -111,10 +119,14 @@ class Notices:
         """Tell nobody any more."""
         for watching in self._watching.values():
             watching.end()
+        for timer in self._soon.values():
+            timer.cancel()
         for task in self._telling:
             task.cancel()
 
     def _gone(self, wire: Wire) -> None:
+        self._clients.pop(wire, None)
+        self.levels.gone(wire)
         for key in [key for key, subscribers in self._subscribed.items() if wire in subscribers]:
             self._unsubscribed(key, wire)
 
@@ -132,14 +144,19 @@ class Notices:
                 self._logged(params, session_id)
             elif method == UPDATED and provider.passes("resources"):
                 self._updated(provider.name, params)
-            elif method == RESOURCES and provider.passes("resources"):
-                self._changed(ResourceListChangedNotification(), ResourcesListChanged())
-            elif method == PROMPTS and provider.passes("prompts"):
-                self._changed(PromptListChangedNotification(), PromptsListChanged())
+            elif method in _LISTS and provider.passes(_KIND_OF[method]):
+                self._changed(method)
 
         return heard
 
-    def _changed(self, notification: ServerNotification, event: ServerEvent) -> None:
+    def _changed(self, method: str) -> None:
+        """Tell all, in a moment: servers that change a list say so for each of its members."""
+        if method not in self._soon:
+            self._soon[method] = asyncio.get_running_loop().call_later(SOON_S, self._tell_all, method)
+
+    def _tell_all(self, method: str) -> None:
+        del self._soon[method]
+        notification, event = _LISTS[method]
         for session in tuple(self._clients.values()):
             self._aside(session.send_notification(notification))
         self._aside(self._bus.publish(event))

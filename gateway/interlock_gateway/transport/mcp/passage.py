@@ -161,6 +161,7 @@ class Passage:
     async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """A stream of what changes, until either side ends it; what nobody has does not change."""
         session, who = await self.session_of(ctx.lifespan_context.caller(ctx)), object()
+        self._notices.follow()
         uris = [str(uri) for uri in params.notifications.resource_subscriptions or ()]
         try:
             for uri in uris:

@@ -68,8 +68,8 @@ class Wire:
 
     async def close(self, pipeline: CallPipeline) -> None:
         """Close the connection's own session, if it was opened: what is pending in it is discarded."""
-        for close in self.on_close:
-            close()
+        while self.on_close:
+            self.on_close.pop()()
         if not self._used or self.principal is None:
             return
         # It was never opened, is closed already, or cannot be written: it stays open then, and holds nothing.
