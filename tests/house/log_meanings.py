@@ -64,6 +64,7 @@ MEANINGS = {
     "an MCP server's stream was lost": "The stream on which an MCP server says what nobody asked for broke off. It is opened again.",
     "lines of an MCP server were not logged": "It wrote more than is logged: 200 lines at once, and 10 a second.",
     "an MCP connection failed": "One client's connection ended over a fault of the gateway. Its session is closed; others are served on.",
+    "an MCP request failed": "A fault of the gateway; the client was told no more than that. Its session goes on.",
     "an MCP connection was refused: there are too many": "`mcp.max_connections` are open at that socket.",
     "a TLS handshake failed": "A client does not speak TLS, trusts another authority, or showed a certificate that is not taken.",
     "a caller was refused": "Nobody the gateway knows, or not in this role, for the reason given. Of many alike only some are logged; all are counted.",
