@@ -172,7 +172,7 @@ def _items(reply: Reply, member: str) -> list[Mapping[str, Any]]:
     items = [] if found is None or isinstance(found, str) else [_plain(item) for item in found]
     for item in items:
         if not isinstance(item, Mapping):
-            raise TypeError(f"a model's reply has dictionaries, not a {type(item).__name__}")
+            raise TypeError(f"a model's reply has dictionaries, not {type(item).__name__}")
     return items
 
 

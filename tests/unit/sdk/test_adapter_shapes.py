@@ -73,7 +73,9 @@ def test_calls_are_found_in_what_openais_package_dumps() -> None:
     item = {"type": "function_call", "call_id": "call_1", "name": "read", "arguments": '{"a": 1}'}
     text = {"type": "output_text", "text": "hm", "annotations": []}
     said = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [text]}
-    response = Response.model_construct(output=[ResponseOutputMessage(**said), ResponseFunctionToolCall(**item)])
+    response = Response.model_construct(
+        output=[ResponseOutputMessage.model_validate(said), ResponseFunctionToolCall.model_validate(item)]
+    )
     expected = [Asked("read", '{"a": 1}', "call_1")]
     assert ResponsesShape().calls(response.model_dump(warnings=False)) == expected
     assert ResponsesShape().calls(response) == ResponsesShape().calls(response.output) == expected
@@ -81,5 +83,5 @@ def test_calls_are_found_in_what_openais_package_dumps() -> None:
 
 def test_what_is_no_reply_is_refused_and_not_taken_for_the_end() -> None:
     for shape in (ChatShape(), ResponsesShape(), AnthropicShape()):
-        with pytest.raises(TypeError, match="dictionaries, not a object"):
+        with pytest.raises(TypeError, match="dictionaries, not object"):
             shape.calls([object()])
