@@ -19,8 +19,9 @@ _HERE: SettingPath = ("server", "tls")
 def tls_contradictions(config: Config) -> Found:
     """Every reason why the settings of TLS and mTLS are refused, each with the setting to change."""
     tls = config.server.tls
-    if tls is not None and all(address.startswith("unix:") for address in config.server.listen):
-        yield _HERE, "server.tls encrypts TCP, and server.listen holds Unix sockets alone"
+    listening = (*config.server.listen, *config.mcp.listen, *config.extmcp.listen)
+    if tls is not None and all(address.startswith("unix:") for address in listening):
+        yield _HERE, "server.tls encrypts TCP, and server.listen, mcp.listen and extmcp.listen hold Unix sockets alone"
     if tls is not None and tls.clients == "accept":
         place = (*_HERE, "clients")
         if tls.client_ca_file is None:

@@ -48,5 +48,11 @@ def test_it_can_be_reached_from_elsewhere_when_it_says_by_which_name(tmp_path: P
         encoding="utf-8",
     )
     assert load_config(file, {}).mcp.hosts == ("mcp.example.com",)
+    file.write_text(
+        'mcp: {listen: ["10.0.0.1:7090"]}\n'
+        'server: {listen: ["unix:{state}/agent.sock"], tls: {cert_file: a.crt, key_file: a.key}}',
+        encoding="utf-8",
+    )
+    assert load_config(file, {}).server.tls is not None
     file.write_text("mcp: {listen: []}", encoding="utf-8")
     assert load_config(file, {}).mcp.listen == ()
