@@ -47,6 +47,7 @@ class Client:
     ) -> None:
         self._ctx = ctx
         self.wire = ctx.lifespan_context
+        self.principal = caller.principal.id
         self._capabilities = caller.capabilities
         self._version = caller.version
         self.carries_rounds = caller.version in MODERN_PROTOCOL_VERSIONS

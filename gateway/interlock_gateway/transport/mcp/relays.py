@@ -14,6 +14,7 @@ from interlock_gateway.providers.directory import Directory
 from interlock_gateway.providers.mcp.link import RpcError
 from interlock_gateway.providers.mcp.provider import McpProvider
 from interlock_gateway.registry.registry import ToolRegistry
+from interlock_gateway.sessions.book import SessionBook
 from interlock_gateway.transport.mcp.clients import Client
 
 UNABLE = -32600
@@ -49,21 +50,33 @@ class ByRequest:
 
 
 class SessionClient:
-    """The client behind a session: whichever of its requests is open, the latest first, is the way to it."""
+    """The client behind a session: whichever of its requests is open, the latest first, is the way to it.
 
-    def __init__(self) -> None:
+    Anybody may name a session, and is refused only when it is looked at whose it is: who does not own it is not there.
+    """
+
+    def __init__(self, session_id: str, sessions: SessionBook) -> None:
+        self._session_id = session_id
+        self._sessions = sessions
         self.open: list[tuple[Client, Asks]] = []
+
+    @property
+    def latest(self) -> list[tuple[Client, Asks]]:
+        """The open requests of whoever owns the session, the latest first."""
+        live = self._sessions.in_memory(self._session_id)
+        owner = live.session.owner if live is not None else None
+        return [entry for entry in reversed(self.open) if entry[0].principal == owner]
 
     @property
     def able(self) -> frozenset[str]:
         """What it can be asked now."""
         return frozenset(
-            kind for kind, method in _KINDS if any(client.answers_to(method, {}) for client, _way in self.open)
+            kind for kind, method in _KINDS if any(client.answers_to(method, {}) for client, _way in self.latest)
         )
 
     async def request(self, method: str, params: Mapping[str, Any], *, key: str = "") -> dict[str, Any]:
         """Its answer. Raises `RpcError`: its own, or that it cannot be asked this."""
-        for client, way in reversed(self.open):
+        for client, way in self.latest:
             if client.answers_to(method, params):
                 return await way.ask(method, params, key)
         raise RpcError(NO_ROOTS if method == "roots/list" else UNABLE, f"the client does not support {method}")
@@ -72,8 +85,9 @@ class SessionClient:
 class Relays:
     """Says which client is behind a session, while one of its calls is under way."""
 
-    def __init__(self, directory: Directory, registry: ToolRegistry) -> None:
+    def __init__(self, directory: Directory, registry: ToolRegistry, sessions: SessionBook) -> None:
         self._directory = directory
+        self._sessions = sessions
         self._registry = registry
         self._clients = directory.clients
         self._of: dict[str, SessionClient] = {}
@@ -87,14 +101,14 @@ class Relays:
     def open_in(self, session_id: str) -> Client | None:
         """The client of the latest call of the session that is under way."""
         known = self._of.get(session_id)
-        return known.open[-1][0] if known is not None else None
+        return next((client for client, _way in known.latest), None) if known is not None else None
 
     @contextmanager
     def behind(self, session_id: str, client: Client, way: Asks) -> Iterator[None]:
         """A call of the session is under way, whose client is asked by `way`."""
         known = self._of.get(session_id)
         if known is None:
-            known = self._of[session_id] = SessionClient()
+            known = self._of[session_id] = SessionClient(session_id, self._sessions)
             self._clients.register(session_id, known)
         entry = (client, way)
         known.open.append(entry)

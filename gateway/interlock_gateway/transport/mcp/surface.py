@@ -62,7 +62,7 @@ class Surface:
     def __init__(self, parts: SurfaceParts) -> None:
         self.parts = parts
         directory, registry = directory_of(parts), parts.parts.registry
-        relays, shelves = Relays(directory, registry), Shelves(directory, registry)
+        relays, shelves = Relays(directory, registry, parts.parts.sessions), Shelves(directory, registry)
         self._calls = CheckpointCalls(parts, relays)
         self._consent = ConsentAsking(parts, self._calls)
         self._under_way = TaskKeeper()
