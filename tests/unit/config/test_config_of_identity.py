@@ -103,7 +103,7 @@ def test_whoever_answers_on_a_webhook_is_nobody_whom_a_certificate_makes_an_agen
         (mtls({**AGENT, "subject": "CN=a"}), "needs exactly one of spiffe and subject"),
         (mtls({**AGENT, "spiffe": "spiffe://*/agent"}), "must name a trust domain"),
         ({"identity": mtls(AGENT)["identity"]}, "needs server.tls.client_ca_file"),
-        ({"server": {"tls": TLS, "listen": ["unix:/a"]}}, "server.listen holds Unix sockets alone"),
+        ({"server": {"tls": TLS, "listen": ["unix:/a"]}}, "extmcp.listen hold Unix sockets alone"),
         ({"server": {"tls": {**TLS, "clients": "accept"}, "front": "grpcio"}}, "front: nghttp2 alone"),
         ({"server": {"tls": {"cert_file": "a", "key_file": "b", "clients": "accept"}}}, "says whose certificates"),
         (jwt(issuer="http://dex.example.org"), "identity.jwt[0].issuer must begin with https://"),
