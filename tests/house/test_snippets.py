@@ -78,6 +78,7 @@ def trouble_with(words: list[str]) -> str:
             return outcome.stderr if outcome.returncode else ""
         case ["interlock", *rest]:
             # Help is given before arguments are asked for, and after options have been looked at.
-            answer = CliRunner().invoke(app, [*rest, "--help"])
+            own = rest[: rest.index("--")] if "--" in rest else rest  # what comes after it is another program's
+            answer = CliRunner().invoke(app, [*own, "--help"])
             return answer.output if answer.exit_code else ""
     return "a test cannot try it; say above the block why it is not run"
