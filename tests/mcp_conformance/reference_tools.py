@@ -160,7 +160,8 @@ def add_talking(server: MCPServer) -> None:
     async def test_sampling(prompt: str, ctx: Context) -> str:
         """Ask the client's model."""
         asked = [SamplingMessage(role="user", content=TextContent(text=prompt))]
-        result = await ctx.session.create_message(messages=asked, max_tokens=100)
+        # Without the request that it belongs to it would go to a stream that the client may not have opened yet.
+        result = await ctx.session.create_message(messages=asked, max_tokens=100, related_request_id=ctx.request_id)
         content = result.content
         return f"LLM response: {content.text if isinstance(content, TextContent) else 'no text'}"
 

@@ -42,8 +42,8 @@ Verdicts = dict[Check, Verdict]
 
 
 async def run(package: str, *arguments: str, directory: Path) -> Verdicts:
-    """Run the suite, with its results in `directory`, which is there and empty."""
-    command = (*npm_program(package), *arguments, "--output-dir", str(directory))
+    """Run the suite, with its results in `directory`."""
+    command = (*npm_program(package), *arguments, "--output-dir", str(_made(directory)))
     env = {**os.environ, "NO_COLOR": "1"}
     process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=STDOUT, env=env, cwd=directory)
     try:
@@ -70,13 +70,18 @@ def complaints(verdicts: Verdicts) -> list[str]:
 
 
 def worse(direct: Verdicts, through: Verdicts) -> list[str]:
-    """A line for each check that is good directly, and is missing or worse through the gateway."""
+    """A line for each check that succeeds directly, and fails, is warned of or is missing through the gateway."""
     lines = []
     for check, before in direct.items():
         after = through.get(check, Verdict("MISSING", ""))
-        if before.status == "SUCCESS" and after.status != "SUCCESS":
+        if before.status == "SUCCESS" and after.status in {"FAILURE", "WARNING", "MISSING"}:
             lines.append(f"{check.scenario}: {check.name}: {after.status} {after.words}")
     return lines
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(exist_ok=True)
+    return directory
 
 
 def _read(directory: Path) -> Verdicts:

@@ -7,8 +7,8 @@ from typing import Any
 
 import playing
 import pytest
-from gateways import gateway
 from local_site import local_site
+from mcp_gateway import gateway
 from playing import Answer
 from plays import Play, fetching, plays
 from waiting import eventually_so
@@ -24,7 +24,7 @@ def site() -> Iterator[str]:
 
 
 @pytest.mark.req("CON-2", "MCP-3")
-@pytest.mark.parametrize("name", ["fetch", "filesystem", "git", "memory", "time"])
+@pytest.mark.parametrize("name", ["everything", "fetch", "filesystem", "git", "memory", "time"])
 async def test_a_real_server_answers_behind_the_gateway_what_it_answers_without(
     name: str, site: str, tmp_path: Path
 ) -> None:

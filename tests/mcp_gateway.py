@@ -42,6 +42,7 @@ async def gateway(directory: Path, upstream: dict[str, Any], **more: Any) -> Asy
 async def printing(command: tuple[str, ...], log: Path) -> AsyncIterator[str]:
     """A process, and the first line that it prints; killed at the end."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), env.get("PYTHONPATH", ""))))
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=errors, env=env)
     try:
