@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interlock_gateway.transport.mcp.stream import UNANSWERED
 from mcp_bench import McpBench, mcp_bench
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from test_mcp_http_door import BAD, ENVELOPE, calling, initialize
@@ -132,6 +133,19 @@ async def test_who_does_not_read_holds_up_nobody_else(at: McpBench) -> None:
         for number in range(10):
             answer = await line.asked(calling("echo", {"text": str(number)}, number))
             assert answer["result"]["content"][0]["text"] == str(number)
+
+
+@pytest.mark.req("MCP-1")
+async def test_requests_beyond_what_may_wait_are_refused_and_answers_are_read_on(at: McpBench, work: Work) -> None:
+    async with connected(at, "2025-11-25") as line:
+        for number in range(UNANSWERED + 1):
+            await line.say(calling("wait", {}, number))
+        refused = await line.hear()
+        await line.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}})
+        work.released.set()
+        answered = {(await line.hear())["id"] for _ in range(UNANSWERED - 1)}
+    assert (refused["id"], refused["error"]["data"]) == (UNANSWERED, {"reason": "LIMIT_REACHED"})
+    assert answered == set(range(1, UNANSWERED))
 
 
 @pytest.mark.req("MCP-1")

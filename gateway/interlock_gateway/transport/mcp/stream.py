@@ -1,6 +1,7 @@
 """MCP over a pair of byte streams: one JSON-RPC message a line, as MCP's stdio transport has it."""
 
 import asyncio
+import json
 import logging
 from typing import Any
 
@@ -8,16 +9,21 @@ import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from interlock_gateway.core.session import Principal
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.transport.mcp.errors import as_mcp_error
 from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
 from interlock_gateway.transport.mcp.surface import Surface
 from interlock_gateway.transport.mcp.wires import Wire
 
 UNANSWERED = 256
-"""Requests of one connection that may wait for their answers; beyond that nothing more is read from it."""
+"""Requests of one connection that may wait for their answers; more are refused.
+
+It is read on: what those wait for may be an answer of the client's own.
+"""
 _log = logging.getLogger(__name__)
 
 
@@ -42,7 +48,6 @@ class _Line:
         self._reader = reader
         self._writer = writer
         self._max_depth = surface.parts.parts.settings.max_depth
-        self._room = asyncio.Semaphore(UNANSWERED)
         self._owed = 0
         self._writing = asyncio.Lock()
 
@@ -80,7 +85,9 @@ class _Line:
             await self._refuse(error)
             return
         if isinstance(message.message, JSONRPCRequest):
-            await self._room.acquire()
+            if self._owed >= UNANSWERED:
+                await self._send(_too_many(message.message.id))
+                return
             self._owed += 1
             self._surface.parts.unanswered.begin()
             message.metadata = ServerMessageMetadata(on_request_unanswered=self._unanswered)
@@ -95,7 +102,6 @@ class _Line:
     def _answered(self) -> None:
         if self._owed:
             self._owed -= 1
-            self._room.release()
             self._surface.parts.unanswered.end()
 
     def settle(self) -> None:
@@ -121,6 +127,12 @@ class _Line:
                 await self._writer.drain()
             except ConnectionError:
                 return  # whoever reads finds that out, and ends the connection
+
+
+def _too_many(request_id: RequestId) -> bytes:
+    refusal = RequestError(RequestFault.LIMIT_REACHED, "too many requests of this connection wait for answers")
+    error = as_mcp_error(refusal).error.model_dump(exclude_none=True)
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode()
 
 
 def _message(read: dict[str, Any]) -> SessionMessage:
