@@ -1,8 +1,10 @@
 """Principals and sessions: who calls, and in which conversation (AUTH-2, README glossary)."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 
@@ -62,6 +64,33 @@ def circle_of(owner: str) -> str:
     'extmcp:proxy'
     """
     return owner if not owner.startswith(PROXIED) else PROXIED + owner[len(PROXIED) :].partition(":")[0]
+
+
+_MADE = re.compile(r"(?:mcp|extmcp)-([0-9a-f]{32})-[0-9a-f]{32}")
+
+
+def session_for(surface: str, owner: str, what: str) -> str:
+    """The id of the session that `surface` (`mcp`, `extmcp`) makes for `owner` and `what`, which name none.
+
+    Anybody can work it out, so it says whose it is: see `is_made_for_another`.
+    """
+    return f"{surface}-{_short(owner)}-{_short(what)}"
+
+
+def is_made_for_another(session_id: str, owner: str) -> bool:
+    """Whether it is an id of `session_for`, and for somebody else than `owner`, who could keep them out by opening it.
+
+    >>> is_made_for_another(session_for("mcp", "alice", "claude"), "bob")
+    True
+    >>> is_made_for_another("mcp-of-mine", "bob")
+    False
+    """
+    made = _MADE.fullmatch(session_id)
+    return made is not None and made[1] != _short(owner)
+
+
+def _short(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

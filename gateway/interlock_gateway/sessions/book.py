@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.pending import PendingAction
-from interlock_gateway.core.session import Principal, Session
+from interlock_gateway.core.session import Principal, Session, is_made_for_another
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.ports import StateError, StateStore
@@ -191,6 +191,8 @@ class SessionBook:
         if live is not None:
             return live
         session_id = _checked_id(session.session_id)
+        if is_made_for_another(session_id, session.owner):
+            raise _not_theirs()
         task = self._loading.get(session_id)
         if task is None:
             task = asyncio.create_task(self._bring_in(session))
@@ -306,10 +308,14 @@ def _checked_id(session_id: str) -> str:
 
 def _checked(live: LiveSession, principal: Principal, *, must_be_open: bool) -> LiveSession:
     if live.session.owner != principal.id:
-        raise RequestError(RequestFault.NOT_YOUR_SESSION, "this session belongs to another principal")
+        raise _not_theirs()
     if must_be_open and not live.session.is_open:
         raise RequestError(RequestFault.SESSION_CLOSED, f"session {live.session.session_id} is closed")
     return live
+
+
+def _not_theirs() -> RequestError:
+    return RequestError(RequestFault.NOT_YOUR_SESSION, "this session belongs to another principal")
 
 
 def _terms(session: Session) -> tuple[object, ...]:

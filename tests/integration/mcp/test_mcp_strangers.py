@@ -6,11 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from interlock_gateway.core.session import Principal
+from interlock_gateway.core.session import Principal, session_for
 from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_bench import McpBench, text_of
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult, ToolAnnotations
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    Implementation,
+    InputRequiredResult,
+    ToolAnnotations,
+)
 from passing_servers import Name, in_front_of
 from waiting import eventually
 
@@ -88,3 +95,21 @@ async def test_a_question_is_asked_of_nobody_who_only_names_the_session_that_it_
 
     assert seen == ["a"]
     assert text_of(answer) == "{'name': 'a'}"
+
+
+@pytest.mark.req("MCP-1", "SEC-7")
+async def test_nobody_keeps_another_out_of_the_session_that_is_made_for_their_client(at: McpBench) -> None:
+    who = Implementation(name="worked-out", version="1")
+    theirs = session_for("mcp", "agent-a", who.name)
+    async with (
+        at.over_http("2026-07-28", client_info=who) as client,
+        at.over_http("2026-07-28", token=at.other) as stranger,
+    ):
+        with pytest.raises(MCPError, match="belongs to another principal"):
+            await stranger.session.call_tool("echo", {"text": "first"}, meta={"dev.interlock/session": theirs})
+        own = await client.session.call_tool("echo", {"text": "mine"})
+
+    assert text_of(own) == "mine"
+    live = at.at.gateway.rooms.parts.sessions.in_memory(theirs)
+    assert live is not None
+    assert live.session.owner == "agent-a"

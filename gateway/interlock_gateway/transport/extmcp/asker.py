@@ -1,13 +1,12 @@
 """For whom an MCP gateway asks: it says so with each request, in what its own configuration makes of it."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from google.protobuf.struct_pb2 import Struct, Value
 
-from interlock_gateway.core.session import PROXIED, Principal, Role
+from interlock_gateway.core.session import PROXIED, Principal, Role, session_for
 from interlock_gateway.errors import RequestError, RequestFault
 
 PRINCIPAL, GROUPS, SESSION, CALL = "interlock_principal", "interlock_groups", "interlock_session", "interlock_call"
@@ -33,8 +32,7 @@ def asker(caller: Principal, context: Struct) -> Asker:
     principal = Principal(
         f"{PROXIED}{quote(caller.id, safe='')}:{user}", "extmcp", frozenset({Role.AGENT}), _groups(context)
     )
-    named = hashlib.sha256(f"{principal.id}\n{_text(context, SESSION)}".encode()).hexdigest()
-    return Asker(principal, f"extmcp-{named[:40]}", _text(context, CALL))
+    return Asker(principal, session_for("extmcp", principal.id, _text(context, SESSION)), _text(context, CALL))
 
 
 def _text(context: Struct, key: str) -> str:

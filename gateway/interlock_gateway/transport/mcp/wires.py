@@ -1,6 +1,5 @@
 """Who is at the other end of an MCP connection, and which session of the gateway its calls belong to."""
 
-import hashlib
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -10,7 +9,7 @@ from typing import Any
 from mcp.server.context import ServerRequestContext
 from mcp_types import ClientCapabilities
 
-from interlock_gateway.core.session import Principal
+from interlock_gateway.core.session import Principal, session_for
 from interlock_gateway.errors import RequestError
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.ports import StateError
@@ -94,5 +93,4 @@ def _of_client(principal: Principal, ctx: "ServerRequestContext[Wire]") -> str:
     """The session of stateless requests that name none: one for each principal and client."""
     known = ctx.session.client_params
     name = known.client_info.name if known is not None else ""
-    of_both = f"{principal.id}\x00{name}"
-    return f"mcp-{hashlib.sha256(of_both.encode()).hexdigest()[:32]}"
+    return session_for("mcp", principal.id, name)
