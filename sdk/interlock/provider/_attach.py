@@ -18,6 +18,7 @@ from interlock.errors import GatewayUnavailableError, RequestError
 from interlock.provider._attached_stream import AttachedStream
 from interlock.provider._provider import ToolProvider
 from interlock.provider._tool import Tool
+from interlock.tls import ClientTls
 from interlock.v1 import provider_hub_service_pb2 as hub
 
 T = TypeVar("T")
@@ -152,6 +153,7 @@ def attach_tools(
     root_certificates: bytes | None = None,
     credentials: grpc.ChannelCredentials | None = None,
     plaintext: bool = False,
+    tls: ClientTls | None = None,
     name: str = "",
     version: str = "",
     window: int = 16,
@@ -162,4 +164,4 @@ def attach_tools(
     Entering raises a RequestError when the gateway cannot be reached or refuses; leaving takes the tools away.
     """
     provider = tools if isinstance(tools, ToolProvider) else ToolProvider(tools, name=name, version=version)
-    return Attachment(provider, Connection(address, token, root_certificates, credentials, plaintext), window)
+    return Attachment(provider, Connection(address, token, root_certificates, credentials, plaintext, tls), window)

@@ -19,10 +19,12 @@ from interlock_gateway.providers.mcp.definitions import definition_of
 from interlock_gateway.registry.catalog import listed
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.transport.extmcp.proxied import ProxiedProvider
-from interlock_gateway.transport.mcp.tools import tool_of
+from interlock_gateway.transport.mcp.tools import annotations_of, tool_of
 
 MAX_SERVICES = 256
 MAX_TOOLS = 2000
+REVISION = "2025-06-18"
+"""As of which revision of MCP a tool in quarantine is shown: what later ones have besides may not be known there."""
 DELIMITER = "_"
 """What stands between a server's name and a tool's where one list has the tools of several."""
 _SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
@@ -108,11 +110,11 @@ class Services:
 
     def _as_shown(self, tool: RegisteredTool, given: dict[str, Any]) -> dict[str, Any]:
         """The tool as it came, but for what holds of it here; one in quarantine as it was accepted, and no more."""
-        ours = tool_of(listed(tool, self._parts.settings.confidence_field))
-        ours["name"] = given["name"]
+        item = listed(tool, self._parts.settings.confidence_field)
         if tool.pin_state is PinState.CHANGED:
-            return ours
-        return {**given, "description": ours["description"], "annotations": ours["annotations"]}
+            return {**tool_of(item, REVISION, {}), "name": given["name"]}
+        annotations = annotations_of(item, given.get("annotations"))
+        return {**given, "description": item.description, "annotations": annotations}
 
 
 def _is_of(tool: RegisteredTool, service: Service) -> bool:
