@@ -68,7 +68,7 @@ def texts_of(message: Any) -> list[str]:
 
 @pytest.mark.req("CHK-10")
 def test_no_text_that_an_approver_is_sent_acts_hides_or_reorders() -> None:
-    message = encoded(hostile_checkpoint(), lambda _: None)
+    message = encoded(hostile_checkpoint(), lambda *_: None)
     texts = texts_of(message)
     assert len([one for one in texts if "<U+202E>" in one or "\\u202e" in one]) >= 18
     assert [one for one in texts if ACTING & set(one)] == []
@@ -115,6 +115,6 @@ def test_a_text_nobody_would_read_to_its_end_is_cut_and_says_so() -> None:
 
 def test_what_ran_before_goes_along() -> None:
     past = PastCall("c", "read", "path: a", Effect.READ_ONLY, Verdict.ALLOW, "done", NOW)
-    message = encoded(replace(waiting(), escalated=True), lambda _: None, [past])
+    message = encoded(replace(waiting(), escalated=True), lambda *_: None, [past])
     assert [(one.tool, one.status) for one in message.history] == [("read", "done")]
     assert message.state == checkpoint_pb2.CHECKPOINT_STATE_OPEN
