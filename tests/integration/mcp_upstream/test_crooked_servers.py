@@ -183,3 +183,19 @@ async def test_a_bad_server_hurts_no_other_and_comes_back_by_itself(socket_direc
             assert {"good_echo", "dies_echo"} <= names
             assert not {"fails_echo", "mute_echo"} & names
     assert os.getpid()
+
+
+@pytest.mark.req("MCP-2")
+async def test_a_server_that_never_stays_is_started_less_and_less_often() -> None:
+    provider: Any = provider_of(crooked_config("dies"))
+    waits: list[float] = []
+    for _ in range(4):
+        began = asyncio.get_running_loop().time()
+        await provider.describe(20)
+        waits.append(asyncio.get_running_loop().time() - began)
+        provider.mark_described()
+        with pytest.raises(OutcomeUnknownError):
+            await provider.execute(call("echo", deadline_s=5.0))
+    await provider.close()
+    assert provider._short_lives == 3
+    assert waits[3] > 0.8

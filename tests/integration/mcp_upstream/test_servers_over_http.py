@@ -202,7 +202,6 @@ async def test_an_answer_that_broke_off_is_asked_for_again_where_the_server_numb
 async def test_a_session_that_was_forgotten_is_opened_anew_and_the_call_made_there(socket_directory: Path) -> None:
     first = Upstream()
     async with http_server(first) as url:
-        port = int(url.split(":")[2].split("/")[0])
         spec = ProviderConfig(name="up", mcp=McpUpstreamConfig(url=url), trust="declared")
         async with running(config_in(socket_directory, providers=(spec,), deferred=LISTED)) as gateway:
             (connection,) = gateway.rooms.directory.connections()
@@ -214,8 +213,15 @@ async def test_a_session_that_was_forgotten_is_opened_anew_and_the_call_made_the
             # The server forgets its sessions, as after a restart.
             first.server.session_manager._server_instances.clear()
             async with Client(gateway.endpoints.agents[0]) as client:
-                assert (await client.session().call("echo", {"text": "again"})).text == "again"
-    assert port
+                session = client.session()
+                assert (await session.call("echo", {"text": "again"})).text == "again"
+                # It comes back with another tool under the name: that was never decided about.
+                first.tools = [tool("echo", description="something else")]
+                first.server.session_manager._server_instances.clear()
+                calls = len(first.calls)
+                stopped = await session.call("echo", {"text": "never"})
+                assert stopped.is_error
+                assert len(first.calls) == calls
 
 
 @pytest.mark.parametrize("era", ["modern", "handshake"])

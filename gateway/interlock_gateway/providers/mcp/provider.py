@@ -33,6 +33,10 @@ CONNECT_S = 2.0
 """How long a call waits for a connection that is being made before the provider counts as down."""
 SETTLE_S = 0.5
 """How long a server may go on changing its tools before they are asked for."""
+SHORT_LIFE_S = 10.0
+"""A connection that ends sooner counts as one that the server does not keep."""
+FIRST_WAIT_S = 0.1
+LAST_WAIT_S = 30.0
 MAX_ROUNDS = 10
 PASSED = (READ, GET)
 """Requests that go the way of calls, as tools that are not listed: `PROVIDER/METHOD`."""
@@ -54,6 +58,8 @@ class McpProvider:
         self._upstream: Upstream | None = None
         self._opening: asyncio.Task[Upstream] | None = None
         self._handshake_only = target.handshake
+        self._opened_at = 0.0
+        self._short_lives = 0
         self._described = asyncio.Event()
         self._change = asyncio.Event()
         self._listed: dict[str, Mapping[str, Any]] = {}
@@ -165,14 +171,17 @@ class McpProvider:
 
     async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
         """Call the tool; progress goes to `on_event` as it comes."""
-        began = time.monotonic()
+        until = time.monotonic() + invocation.deadline_s
+        decided = self._listed.get(invocation.tool)
         for last in (False, True):
-            left_s = invocation.deadline_s - (time.monotonic() - began)
-            await self.ready(left_s)
+            await self.ready(until - time.monotonic())
+            if self._listed.get(invocation.tool) != decided:
+                # Who came back is not who was decided about (TOOL-5).
+                raise ProviderDownError(f"the definition of {invocation.tool} changed before it was sent")
             self._in_flight += 1
             try:
                 with self._mapped():
-                    return await self._outcome(invocation, on_event)
+                    return await self._outcome(invocation, on_event, until)
             except RpcError as error:
                 return error_outcome(error.code, error.message, error.data, has_data=error.has_data)
             except SessionGoneError:
@@ -211,7 +220,7 @@ class McpProvider:
         del resolution
         return None
 
-    async def _outcome(self, invocation: Invocation, on_event: EventSink) -> ToolOutcome:
+    async def _outcome(self, invocation: Invocation, on_event: EventSink, until: float) -> ToolOutcome:
         upstream = self._live()
         passed = invocation.tool.removeprefix(f"{self.name}/")
         if passed in PASSED:
@@ -220,21 +229,27 @@ class McpProvider:
             def send(more: Mapping[str, Any]) -> Awaitable[dict[str, Any]]:
                 return upstream.request(passed, {**given, **more}, invocation.deadline_s, session_id=session_id)
 
-            return whole_outcome(await self._rounds(send, session_id))
+            return whole_outcome(await self._rounds(send, session_id, until))
         name = invocation.tool.removeprefix(self._prefix)
         told = None if on_event is ignore_events else _progress_to(on_event)
         call = partial(upstream.call, name, invocation, told)
-        return result_outcome(await self._rounds(call, invocation.session_id), self.name)
+        return result_outcome(await self._rounds(call, invocation.session_id, until), self.name)
 
     async def _rounds(
-        self, send: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]], session_id: str
+        self, send: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]], session_id: str, until: float
     ) -> dict[str, Any]:
-        """What the server answers at last. `send` sends it the request with the answers to what it has asked."""
+        """What the server answers at last, all rounds within the call's time.
+
+        `send` sends it the request with the answers to what it has asked.
+        """
         result = await send({})
-        for _ in range(MAX_ROUNDS):
-            if result.get("resultType") != "input_required":
-                return result
-            result = await send(await self._relay.answers(result, session_id))
+        if result.get("resultType") != "input_required":
+            return result
+        async with asyncio.timeout(until - time.monotonic()):
+            for _ in range(MAX_ROUNDS):
+                result = await send(await self._relay.answers(result, session_id))
+                if result.get("resultType") != "input_required":
+                    return result
         raise ProviderFailedError(f"{self.name} asked for input {MAX_ROUNDS} times and did not go on")
 
     async def _asked(self, method: str, params: dict[str, Any], related: RequestId | None) -> dict[str, Any] | None:
@@ -268,6 +283,7 @@ class McpProvider:
     async def _open(self) -> "Upstream":
         if self._connection is not None:
             await self._connection.close()
+            await self._wait_before_it_is_opened_again()
         await asyncio.to_thread(importlib.import_module, "interlock_gateway.providers.mcp.listing")
         await asyncio.to_thread(importlib.import_module, "interlock_gateway.providers.mcp.connection")
         from interlock_gateway.providers.mcp.connection import Connection  # noqa: PLC0415 -- it brings the SDK
@@ -282,6 +298,7 @@ class McpProvider:
         )
         try:
             self._upstream = await connection.open(self._target.open_s)
+            self._opened_at = time.monotonic()
         except ProviderDownError:
             # Some servers end when they are asked something before the handshake: then that is what comes first.
             self._handshake_only = self._target.handshake or (
@@ -290,6 +307,13 @@ class McpProvider:
             raise
         self._upstream.able = self._relay.able
         return self._upstream
+
+    async def _wait_before_it_is_opened_again(self) -> None:
+        """A server that never stays for long is waited for longer and longer."""
+        lived_s = time.monotonic() - self._opened_at
+        self._short_lives = self._short_lives + 1 if lived_s < SHORT_LIFE_S else 0
+        if self._short_lives > 1:
+            await asyncio.sleep(min(FIRST_WAIT_S * 2 ** min(self._short_lives, 10), LAST_WAIT_S))
 
     def _live(self) -> "Upstream":
         upstream = self.upstream

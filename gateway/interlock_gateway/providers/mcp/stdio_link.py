@@ -13,7 +13,7 @@ from typing import cast
 
 from interlock_gateway.providers.mcp.link import LinkError, Outgoing, Receive
 from interlock_gateway.providers.mcp.messages import NotAMessageError
-from interlock_gateway.providers.mcp.throttle import STDERR_A_SECOND, LogBudget, Throttle
+from interlock_gateway.providers.mcp.throttle import STDERR_A_SECOND, LogBudget, Throttle, cost_of
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 INHERITED = ("PATH", "HOME")
@@ -28,7 +28,8 @@ MAX_LINE = 2000
 READ_LINE = 4 * MAX_LINE
 """How much of a line is looked through for secrets, so that none is cut in two where the line is."""
 SECRET_LENGTH = 6
-"""Values of the environment that are at least so long are taken out of what the server writes to its stderr."""
+"""Values of the environment that are at least so long, and no paths, are taken out of what the server writes to its
+stderr."""
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _log = logging.getLogger(__name__)
 
@@ -56,7 +57,8 @@ class StdioLink:
     async def open(self, receive: Receive, lost: Callable[[str], None]) -> None:
         """Start the server. Raises `LinkError`."""
         loop = asyncio.get_running_loop()
-        secrets = tuple(value for value in self._command.environment.values() if len(value) >= SECRET_LENGTH)
+        values = self._command.environment.values()
+        secrets = tuple(value for value in values if len(value) >= SECRET_LENGTH and not value.startswith("/"))
         told = _Stderr(self._provider, secrets)
         arguments = [sys.executable, "-I", "-S", "-B", str(LAUNCHER), str(os.getpid()), *self._command.arguments]
         try:
@@ -101,8 +103,7 @@ class _Child(asyncio.SubprocessProtocol):
         self._throttle = Throttle()
         self._noise = Throttle(STDERR_A_SECOND)
         self._has_failed = False
-        self._pieces: list[bytes] = []
-        self._size = 0
+        self._begun = bytearray()
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -123,8 +124,8 @@ class _Child(asyncio.SubprocessProtocol):
         *lines, rest = data.split(b"\n")
         for line in lines:
             self._line(line)
-        self._keep(rest)
-        if self._size > self._most:
+        self._begun += rest
+        if len(self._begun) > self._most:
             self._fail(f"it sent a message larger than {self._most} bytes")
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
@@ -176,23 +177,16 @@ class _Child(asyncio.SubprocessProtocol):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._transport.get_pid(), number)
 
-    def _keep(self, piece: bytes) -> None:
-        if piece:
-            self._pieces.append(piece)
-            self._size += len(piece)
-
     def _line(self, end: bytes) -> None:
-        self._keep(end)
-        line = b"".join(self._pieces)
-        self._pieces, self._size = [], 0
-        if not line.strip():
-            return
-        try:
-            wanted = self._receive(line, None)
-        except NotAMessageError:
-            wanted = False
-            self._told.stray(line, self._loop.time())
-        if not wanted and (pause_s := self._throttle.pause_s(self._loop.time())):
+        line = bytes(self._begun) + end if self._begun else end
+        self._begun.clear()
+        wanted = False
+        if line.strip():
+            try:
+                wanted = self._receive(line, None)
+            except NotAMessageError:
+                self._told.stray(line, self._loop.time())
+        if not wanted and (pause_s := self._throttle.pause_s(self._loop.time(), cost_of(line))):
             self._pause(_STDOUT, pause_s)
 
     def _pause(self, number: int, pause_s: float) -> None:
@@ -211,7 +205,7 @@ class _Child(asyncio.SubprocessProtocol):
 
     def _fail(self, why: str) -> None:
         self._has_failed = True
-        self._pieces, self._size = [], 0
+        self._begun.clear()
         self._lost(why)
         if not self._exited.is_set():
             self._signal(signal.SIGTERM)
