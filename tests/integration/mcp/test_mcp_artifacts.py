@@ -51,16 +51,14 @@ async def read(client: Client, uri: str) -> TextResourceContents:
 
 
 @pytest.mark.req("MCP-1")
-@pytest.mark.parametrize(
-    "query", ["?lines=x", "?first_line=1&offset=2", "?first_line=1&first_line=2", "?length=-1", "?", "?more=1"]
-)
-async def test_a_range_that_makes_no_sense_is_refused(at: McpBench, query: str) -> None:
+async def test_a_range_that_makes_no_sense_is_refused(at: McpBench) -> None:
     async with at.over_http() as client:
         answer = await client.call_tool("many", {})
         uri = meta_of(answer)["dev.interlock/artifact"]["uri"]
-        with pytest.raises(MCPError) as refused:
-            await client.read_resource(uri + query)
-    assert refused.value.error.code == -32602
+        for query in ("lines=x", "first_line=1&offset=2", "first_line=1&first_line=2", "length=-1", "", "more=1"):
+            with pytest.raises(MCPError) as refused:
+                await client.read_resource(f"{uri}?{query}")
+            assert refused.value.error.code == -32602, query
 
 
 @pytest.mark.req("MCP-1", "ART-1")

@@ -35,43 +35,46 @@ def by(at: McpBench, way: tuple[str, str], **more: Any) -> AbstractAsyncContextM
 
 
 @pytest.mark.req("MCP-1", "MCP-3")
-@pytest.mark.parametrize("way", WAYS)
-async def test_progress_comes_as_it_was_sent_and_before_the_result(at: McpBench, way: tuple[str, str]) -> None:
+async def test_progress_comes_as_it_was_sent_and_before_the_result(at: McpBench) -> None:
     told: list[tuple[float, float | None, str | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total, message))
 
-    async with by(at, way) as client:
-        answer = await client.call_tool("count", {"most": 3}, progress_callback=note)
-        assert text_of(answer) == "3"
-        assert told == [(1, 3, "at 1"), (2, 3, "at 2"), (3, 3, "at 3")]
+    for way in WAYS:
+        told.clear()
+        async with by(at, way) as client:
+            answer = await client.call_tool("count", {"most": 3}, progress_callback=note)
+            assert text_of(answer) == "3"
+            assert told == [(1, 3, "at 1"), (2, 3, "at 2"), (3, 3, "at 3")]
 
 
 @pytest.mark.req("MCP-1")
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["wait", "write_slowly"])
-async def test_who_cancels_a_call_cancels_the_tool(at: McpBench, work: Work, way: tuple[str, str], name: str) -> None:
-    async with by(at, way) as client, anyio.create_task_group() as tasks:
-        tasks.start_soon(client.call_tool, name, {})
-        await asyncio.wait_for(work.begun.wait(), PATIENCE_S)
-        tasks.cancel_scope.cancel()
-    await asyncio.wait_for(work.cancelled.wait(), PATIENCE_S)
-    await eventually(at.at.gateway.idle)
+async def test_who_cancels_a_call_cancels_the_tool(at: McpBench, work: Work, name: str) -> None:
+    for way in WAYS:
+        work.begun.clear()
+        work.cancelled.clear()
+        async with by(at, way) as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(client.call_tool, name, {})
+            await asyncio.wait_for(work.begun.wait(), PATIENCE_S)
+            tasks.cancel_scope.cancel()
+        await asyncio.wait_for(work.cancelled.wait(), PATIENCE_S)
+        await eventually(at.at.gateway.idle)
     assert at.at.ledger.ran == []
 
 
 @pytest.mark.req("MCP-1", "MCP-3")
-@pytest.mark.parametrize("way", WAYS)
-async def test_structured_results_come_with_their_schema(at: McpBench, way: tuple[str, str]) -> None:
-    async with by(at, way) as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        answer = await client.call_tool("weather", {"town": "Bonn"})
-        shapeless = await client.call_tool("shapeless", {})
-    assert (tools["weather"].output_schema or {})["type"] == "object"
-    assert answer.structured_content == {"town": "Bonn", "degrees": 21.5}
-    assert json.loads(text_of(answer)) == answer.structured_content
-    assert shapeless.structured_content == ([1, 2] if way[1] == "2026-07-28" else {"result": [1, 2]})
+async def test_structured_results_come_with_their_schema(at: McpBench) -> None:
+    for way in WAYS:
+        async with by(at, way) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            answer = await client.call_tool("weather", {"town": "Bonn"})
+            shapeless = await client.call_tool("shapeless", {})
+        assert (tools["weather"].output_schema or {})["type"] == "object"
+        assert answer.structured_content == {"town": "Bonn", "degrees": 21.5}
+        assert json.loads(text_of(answer)) == answer.structured_content
+        assert shapeless.structured_content == ([1, 2] if way[1] == "2026-07-28" else {"result": [1, 2]})
 
 
 @pytest.mark.req("MCP-1")
@@ -92,21 +95,25 @@ def hints(tool: Tool) -> tuple[bool | None, bool | None, bool | None]:
 
 
 @pytest.mark.req("MCP-1")
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_change_is_previewed_and_then_resolved(at: McpBench, way: tuple[str, str]) -> None:
-    async with by(at, way) as client:
-        shown = await client.call_tool("replace_value", {"value": "second"})
-        assert at.at.ledger.value == "first"
-        assert not shown.is_error
-        assert "- first\n+ second" in text_of(shown)
-        assert "resolve" in text_of(shown)
-        pending = meta_of(shown)["dev.interlock/pending"]
-        assert pending["label"] == "replace first by second"
-        assert meta_of(shown)["dev.interlock/preview"] == {"would_affect": ["value"], "estimated_impact": {"values": 1}}
-        assert 'It would affect: value\nEstimated impact: {"values": 1}' in text_of(shown)
-        done = await client.call_tool("resolve", {"action": "apply", "reason": "as asked"})
-    assert "now second" in text_of(done)
-    assert at.at.ledger.value == "second"
+async def test_a_change_is_previewed_and_then_resolved(at: McpBench) -> None:
+    for way in WAYS:
+        at.at.ledger.value = "first"
+        async with by(at, way) as client:
+            shown = await client.call_tool("replace_value", {"value": "second"})
+            assert at.at.ledger.value == "first"
+            assert not shown.is_error
+            assert "- first\n+ second" in text_of(shown)
+            assert "resolve" in text_of(shown)
+            pending = meta_of(shown)["dev.interlock/pending"]
+            assert pending["label"] == "replace first by second"
+            assert meta_of(shown)["dev.interlock/preview"] == {
+                "would_affect": ["value"],
+                "estimated_impact": {"values": 1},
+            }
+            assert 'It would affect: value\nEstimated impact: {"values": 1}' in text_of(shown)
+            done = await client.call_tool("resolve", {"action": "apply", "reason": "as asked"})
+        assert "now second" in text_of(done)
+        assert at.at.ledger.value == "second"
 
 
 @pytest.mark.req("MCP-1")
