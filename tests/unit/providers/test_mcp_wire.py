@@ -1,13 +1,14 @@
 """Lines and events on the way to and from MCP servers."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 from interlock_gateway.providers.mcp import messages
 from interlock_gateway.providers.mcp.sse import Event, EventReader, EventTooLargeError
 from interlock_gateway.providers.mcp.target import shown_url
-from interlock_gateway.providers.mcp.throttle import LINES_AT_ONCE, LogBudget, Throttle
+from interlock_gateway.providers.mcp.throttle import COUNTED_BYTES, LINES_AT_ONCE, LogBudget, Throttle, cost_of
 
 SURROGATE = b'{"jsonrpc":"2.0","result":"\\ud800"}'
 STREAM = (
@@ -93,3 +94,44 @@ def test_lines_are_logged_as_long_as_there_are_not_too_many() -> None:
 @pytest.mark.req("MCP-2")
 def test_an_address_is_shown_without_what_may_be_secret_in_it() -> None:
     assert shown_url("https://a:b@tools.example:8443/mcp?key=1#x") == "https://tools.example:8443/mcp"
+
+
+@pytest.mark.parametrize("line", [b"data\n", b"data:\n", b"id\n", b"retry: 1\n", b"event\n"])
+@pytest.mark.req("MCP-2", "SEC-2")
+def test_an_event_of_endless_empty_fields_is_refused(line: bytes) -> None:
+    reader = EventReader(1000)
+    assert list(reader.feed(line * 10)) == []
+    with pytest.raises(EventTooLargeError):
+        list(reader.feed(line * 1000))
+
+
+@pytest.mark.req("MCP-2", "SEC-2")
+def test_lines_that_say_nothing_are_counted_and_not_kept() -> None:
+    reader = EventReader(1000)
+    assert list(reader.feed(b": hello\n\nunknown: x\n" * 1000 + b"data: 1\n\n")) == [Event(b"1")]
+    assert reader.strays == 3000
+
+
+@pytest.mark.req("MCP-2", "SEC-2")
+def test_a_byte_behind_a_long_line_costs_no_more_than_behind_a_short_one() -> None:
+    reader = EventReader(64 * 1024 * 1024)
+    list(reader.feed(b"data: " + b"x" * (32 * 1024 * 1024)))
+    began = time.process_time()
+    for _ in range(2000):
+        list(reader.feed(b"x"))
+    assert time.process_time() - began < 1.0  # it was a minute while each byte had all before it copied
+
+
+@pytest.mark.req("MCP-2", "SEC-2")
+def test_a_large_message_that_nobody_asked_for_counts_like_many_and_holds_up_later_ones_too() -> None:
+    assert cost_of(b"x" * COUNTED_BYTES * 10) == 11
+    throttle = Throttle(most=10)
+    assert throttle.pause_s(10.0, 35) == 3.0
+    assert throttle.pause_s(12.0) == 1.0
+    assert throttle.pause_s(13.0) == 0.0
+
+
+@pytest.mark.req("MCP-2", "SEC-2")
+def test_a_batch_without_end_is_no_message() -> None:
+    with pytest.raises(messages.NotAMessageError, match="a batch of more than"):
+        messages.read(json.dumps([{"jsonrpc": "2.0", "method": "x"}] * (messages.MAX_BATCH + 1)).encode())

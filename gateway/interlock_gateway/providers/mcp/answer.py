@@ -8,7 +8,7 @@ from interlock_gateway.providers.mcp.http1 import Headers, Wire
 from interlock_gateway.providers.mcp.link import LinkError, Receive, RequestId
 from interlock_gateway.providers.mcp.messages import NotAMessageError
 from interlock_gateway.providers.mcp.sse import Event, EventReader, EventTooLargeError
-from interlock_gateway.providers.mcp.throttle import Throttle
+from interlock_gateway.providers.mcp.throttle import Throttle, cost_of
 
 DRAIN_S = 1.0
 """How long the rest of an answer may take whose message is there: then its connection can be used again."""
@@ -39,9 +39,8 @@ class Answer:
         self._related = related
         self._answered = answered
         self._take: Callable[[bytes], None] = self._keep
-        self._pieces: list[bytes] = []
-        self._size = 0
-        self._events = EventReader(most)
+        self._kept = bytearray()
+        self._events: EventReader | None = None
         self._loop = asyncio.get_running_loop()
         self.done: asyncio.Future[None] = self._loop.create_future()
         self.wire: Wire | None = None
@@ -53,7 +52,7 @@ class Answer:
     @property
     def body(self) -> bytes:
         """What was kept of a refusal."""
-        return b"".join(self._pieces)
+        return bytes(self._kept)
 
     @property
     def is_success(self) -> bool:
@@ -67,7 +66,7 @@ class Answer:
         if not self.is_success:
             self._most = MAX_REFUSAL
         elif self.kind == EVENTS:
-            self._take = self._stream
+            self._events, self._take = EventReader(self._most), self._stream
 
     def data(self, chunk: bytes) -> None:
         """Some of it."""
@@ -76,7 +75,7 @@ class Answer:
 
     def end(self) -> None:
         """All of it was there."""
-        if self.is_success and self.kind == JSON and self._pieces and not self.done.done():
+        if self.is_success and self.kind == JSON and self._kept and not self.done.done():
             self._message(self.body)
         self._finish()
 
@@ -93,12 +92,12 @@ class Answer:
             self.done.set_result(None)
 
     def _keep(self, chunk: bytes) -> None:
-        self._pieces.append(chunk)
-        self._size += len(chunk)
-        if self._size > self._most:
+        self._kept += chunk
+        if len(self._kept) > self._most:
             self._too_large()
 
     def _stream(self, chunk: bytes) -> None:
+        assert self._events is not None
         try:
             for event in self._events.feed(chunk):
                 if event.event_id is not None:
@@ -108,6 +107,9 @@ class Answer:
         except EventTooLargeError:
             self._too_large()
             return
+        if strays := self._events.strays:
+            self._events.strays = 0
+            self._slow_down(strays)
         if self._answered is not None and self._answered.done():
             self._finish()
             if self.wire is not None:
@@ -126,5 +128,10 @@ class Answer:
         except NotAMessageError:
             wanted = False
             _log.debug("an MCP server sent something that is no message")
-        if not wanted and self.wire is not None and (pause_s := self._throttle.pause_s(self._loop.time())):
+        if not wanted:
+            self._slow_down(cost_of(raw))
+
+    def _slow_down(self, cost: int) -> None:
+        pause_s = self._throttle.pause_s(self._loop.time(), cost)
+        if pause_s and self.wire is not None:
             self.wire.pause(pause_s)

@@ -142,6 +142,7 @@ class Wire(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._sink: Sink | None = None
         self._rest = b""
+        self._at = 0
         self._left = 0
         self._reading = self._read_head
         self._keeps = True
@@ -184,9 +185,10 @@ class Wire(asyncio.Protocol):
         if self._sink is None:
             self.abort()  # nothing was asked
             return
-        self._rest = self._rest + data if self._rest else data
+        # What was read is cut off once for all that came: cut off each time, many small chunks would take for ever.
+        self._rest, self._at = self._rest[self._at :] + data if self._at < len(self._rest) else data, 0
         try:
-            while self._rest and self._sink is not None and self._reading():
+            while self._at < len(self._rest) and self._sink is not None and self._reading():
                 pass
         except BadAnswerError as error:
             self._fail(str(error))
@@ -218,12 +220,12 @@ class Wire(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _read_head(self) -> bool:
-        end = self._rest.find(b"\r\n\r\n")
+        end = self._rest.find(b"\r\n\r\n", self._at)
         if end < 0:
-            if len(self._rest) > MAX_HEAD:
+            if len(self._rest) - self._at > MAX_HEAD:
                 raise BadAnswerError("its answer has too many headers")
             return False
-        head, self._rest = self._rest[:end], self._rest[end + 4 :]
+        head, self._at = self._rest[self._at : end], end + 4
         first, *lines = head.split(b"\r\n")
         found = _STATUS.fullmatch(first)
         if found is None or len(head) > MAX_HEAD:
@@ -265,7 +267,7 @@ class Wire(asyncio.Protocol):
         return True
 
     def _read_until_closed(self) -> bool:
-        self._left = len(self._rest)
+        self._left = len(self._rest) - self._at
         self._pass_on()
         return True
 
@@ -284,11 +286,11 @@ class Wire(asyncio.Protocol):
         if self._left:
             self._pass_on()
             return True
-        if len(self._rest) < 2:  # noqa: PLR2004 - the line break behind it
+        if len(self._rest) - self._at < 2:  # noqa: PLR2004 - the line break behind it
             return False
-        if not self._rest.startswith(b"\r\n"):
+        if not self._rest.startswith(b"\r\n", self._at):
             raise BadAnswerError("its answer is not chunked as it should be")
-        self._rest = self._rest[2:]
+        self._at += 2
         self._reading = self._read_chunk_line
         return True
 
@@ -301,24 +303,24 @@ class Wire(asyncio.Protocol):
         return True
 
     def _line(self) -> bytes | None:
-        line, found, rest = self._rest.partition(b"\r\n")
-        if len(line) > MAX_CHUNK_LINE:
-            raise BadAnswerError("its answer is not chunked as it should be")
-        if not found:
+        end = self._rest.find(b"\r\n", self._at, self._at + MAX_CHUNK_LINE + 2)
+        if end < 0:
+            if len(self._rest) - self._at > MAX_CHUNK_LINE + 1:
+                raise BadAnswerError("its answer is not chunked as it should be")
             return None
-        self._rest = rest
+        line, self._at = self._rest[self._at : end], end + 2
         return line
 
     def _pass_on(self) -> None:
-        part = self._rest[: self._left]
-        self._rest = self._rest[self._left :]
+        part = self._rest[self._at : self._at + self._left]
+        self._at += len(part)
         self._left -= len(part)
         assert self._sink is not None
         self._sink.data(part)
 
     def _ended(self) -> None:
         sink, self._sink = self._sink, None
-        if not self._keeps or self._rest or not self.usable:
+        if not self._keeps or self._at < len(self._rest) or not self.usable:
             self.abort()
         else:
             self.free_since = self._loop.time()

@@ -9,6 +9,8 @@ from interlock_gateway.providers.wire import json_value
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NO_BREAKS = bytes.maketrans(b"\r\n", b"  ")
+MAX_BATCH = 64
+"""Messages in one batch: all of them are acted on at once, and count once towards what a server may say unasked."""
 
 
 class NotAMessageError(Exception):
@@ -67,6 +69,8 @@ def read(raw: bytes) -> list[dict[str, Any]]:
     except ProviderFailedError as problem:
         raise NotAMessageError(problem.message) from None
     found = value if isinstance(value, list) else [value]
+    if len(found) > MAX_BATCH:
+        raise NotAMessageError(f"it is a batch of more than {MAX_BATCH} messages")
     if any(not isinstance(one, dict) or one.get("jsonrpc") != "2.0" for one in found):
         raise NotAMessageError("it is not a JSON-RPC message")
     return cast("list[dict[str, Any]]", found)

@@ -25,6 +25,10 @@ Asked = Callable[[str, dict[str, Any], RequestId | None], Awaitable[dict[str, An
 """Answers a request of the server's, or `None`: then the SDK's session refuses it in its own words."""
 MAX_ASKED = 32
 """Requests of one server that are being answered at once."""
+MAX_ASIDE = 128
+"""What one server is told at once, beside calls. Of requests beyond that it does not even hear that they are refused."""
+LARGEST = 2.0**53
+"""How far progress is counted: larger integers are no numbers that others could read."""
 FAREWELL_S = 5.0
 """How long it may take to tell a server that a request is not waited for any more."""
 _log = logging.getLogger(__name__)
@@ -212,6 +216,8 @@ class Peer:
         request_id, method, params = message["id"], message["method"], message.get("params")
         if not isinstance(request_id, int | str) or not isinstance(method, str) or not isinstance(params, dict | None):
             return
+        if self._answering >= MAX_ASKED and len(self._aside) >= MAX_ASIDE:
+            return
         if self._answering >= MAX_ASKED:
             refusal = messages.refusal(request_id, INTERNAL_ERROR, f"{MAX_ASKED} requests are being answered already")
             self._beside(self._say(Outgoing(refusal, "")))
@@ -262,4 +268,6 @@ class Peer:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
+    )

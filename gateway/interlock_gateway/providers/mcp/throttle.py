@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 UNASKED_A_SECOND = 2000
 """Notices, requests and garbage of one server in a second; what comes beyond is read when the next one begins."""
+COUNTED_BYTES = 4096
+"""A message counts once more for each so many bytes: to read a large one takes as long as many small ones."""
 LINES_A_SECOND = 10
 LINES_AT_ONCE = 200
 
@@ -14,7 +16,10 @@ STDERR_A_SECOND = 1024 * 1024
 
 @dataclass(slots=True)
 class Throttle:
-    """Counts what came unasked in one second, in pieces or in bytes. Times are the loop's seconds."""
+    """Counts what came unasked in one second, in pieces or in bytes; what was too much counts in the next ones.
+
+    Times are the loop's seconds.
+    """
 
     most: int = UNASKED_A_SECOND
     _since: float = 0.0
@@ -23,9 +28,15 @@ class Throttle:
     def pause_s(self, now: float, amount: int = 1) -> float:
         """Count so much more; how long to read nothing more."""
         if now - self._since >= 1.0:
-            self._since, self._count = now, 0
+            self._count = max(0, self._count - self.most * int(now - self._since))
+            self._since = now
         self._count += amount
-        return 0.0 if self._count <= self.most else max(0.0, self._since + 1.0 - now)
+        return max(0.0, self._since + (self._count - 1) // self.most - now)
+
+
+def cost_of(message: bytes) -> int:
+    """What a message counts that nobody asked for."""
+    return 1 + len(message) // COUNTED_BYTES
 
 
 @dataclass(slots=True)
