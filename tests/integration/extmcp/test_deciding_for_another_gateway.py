@@ -1,7 +1,9 @@
 """Deciding for agentgateway, which carries the calls itself (EXT-1): every kind of answer, on a foreign description."""
 
 import asyncio
+import contextlib
 import json
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -236,7 +238,7 @@ async def test_other_methods_pass_or_are_refused_and_unknown_ones_are(at: Asked)
     for method in ("initialize", "ping", "prompts/list", "resources/list", "logging/setLevel"):
         await at.other.request(method, None, ("files",))
         assert await at.other.respond(method, {"a": 1}, ("files",)) == {"a": 1}
-    for method in ("resources/read", "prompts/get", "tasks/get", "sampling/createMessage", "tools/uncall", ""):
+    for method in ("resources/subscribe", "tasks/get", "sampling/createMessage", "tools/uncall", ""):
         for ask in (at.other.request(method, {}, ("files",)), at.other.respond(method, {}, ("files",))):
             assert (await rejected(ask)).code == DENIED
 
@@ -334,3 +336,50 @@ async def test_tools_behind_another_gateway_are_there_for_nobody_else(at: Asked)
     async with Client(at.gateway.endpoints.agents[0]) as agent:
         assert "files/read" not in (await agent.session("s").tools()).names
         assert "There is no tool named" in (await agent.session("s").call("files/read", {})).text
+
+
+@pytest.mark.req("EXT-1", "MCP-3", "RES-6")
+async def test_resources_and_prompts_are_read_like_tools_that_only_read(at: Asked) -> None:
+    one = ("files",)
+    resource = {"contents": [{"uri": "file:///a", "text": "hello"}], "_meta": {"theirs": 1}}
+    params, number = await at.other.request("resources/read", {"uri": "file:///a", "_meta": {"k": 1}}, one)
+    assert params == {"uri": "file:///a", "_meta": {"k": 1}}
+    assert await at.other.respond("resources/read", resource, one, number=number) == resource
+    prompt = {"messages": [{"role": "user", "content": {"type": "text", "text": "AKIA" + "IOSFODNN7EXAMPLE"}}]}
+    _, number = await at.other.request("prompts/get", {"name": "p", "arguments": {"a": "b"}}, one)
+    # What comes for one is no answer to the other.
+    assert (await rejected(at.other.respond("resources/read", resource, one, number=number))).code == INVALID
+    masked = await at.other.respond("prompts/get", prompt, one, number=number)
+    assert "IOSFODNN7EXAMPLE" not in json.dumps(masked)
+    assert masked["messages"][0]["role"] == "user"
+    assert (await rejected(at.other.request("resources/read", {}, one))).code == DENIED
+    (report,) = await receipts(at)
+    assert report.calls == 3
+    async with Client(at.gateway.endpoints.agents[0]) as agent:
+        answer = await agent.session("s").call("extmcp:proxy/files/resources/read", {"uri": "file:///a"})
+        assert "called through its MCP gateway alone" in answer.text
+
+
+@pytest.mark.req("EXT-1", "SEC-2")
+async def test_whatever_is_sent_is_answered_and_never_a_failed_rpc(at: Asked, caplog: pytest.LogCaptureFixture) -> None:
+    await at.other.list(tool("read", **READS))
+    dice = random.Random(7)
+    words: list[Any] = [None, 0, -1.5, "", "read", "\ud83d\ude00", [], {}, True, "x" * 3000, {"name": {}}, [[[]]]]
+
+    def made(depth: int = 3) -> Any:
+        if not depth or dice.random() < 0.4:
+            return dice.choice(words)
+        keys = ("name", "arguments", "_meta", "tools", "content", "type", "text", "isError", "uri", "annotations")
+        if dice.random() < 0.3:
+            return [made(depth - 1) for _ in range(dice.randrange(3))]
+        return {dice.choice(keys): made(depth - 1) for _ in range(dice.randrange(5))}
+
+    for _ in range(150):
+        method = dice.choice(("tools/call", "tools/list", "resources/read", "prompts/get", "nothing"))
+        params = {"name": "read", **value} if isinstance(value := made(), dict) and dice.random() < 0.7 else value
+        number = ""
+        with contextlib.suppress(RejectedError):
+            _, number = await at.other.request(method, params, ("files",))
+        with contextlib.suppress(RejectedError):
+            await at.other.respond(method, json.dumps(made()).encode(), ("files",), number=number)
+    assert "a request failed" not in caplog.text

@@ -1,29 +1,32 @@
-"""`tools/call` for another gateway: decided before it is sent, and seen through to its result (PIPE-1, EXT-1)."""
+"""Calls for another gateway: decided before they are sent, and seen through to their results (PIPE-1, EXT-1)."""
 
 import asyncio
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from interlock_gateway.config_extmcp import ExtMcpConfig
-from interlock_gateway.core.call import CallRequest, CallResult, CallStatus, CheckpointMode
+from interlock_gateway.core.call import CallRequest, CallResult, CallStatus
 from interlock_gateway.core.outcome import ToolOutcome
 from interlock_gateway.core.session import Session
 from interlock_gateway.errors import OutcomeUnknownError, RequestError, RequestFault
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.providers.mcp.contents import result_outcome
-from interlock_gateway.transport.extmcp.answers import mutated, not_sent, passed
-from interlock_gateway.transport.extmcp.asker import CALL, Asker
+from interlock_gateway.providers.mcp.contents import result_outcome, whole_outcome
+from interlock_gateway.transport.extmcp.answers import Code, mutated, not_sent, passed, refusal
+from interlock_gateway.transport.extmcp.asked import CALL, content_call, tool_call
+from interlock_gateway.transport.extmcp.asker import CALL as NUMBER
+from interlock_gateway.transport.extmcp.asker import Asker
 from interlock_gateway.transport.extmcp.proxied import ASKED_ABOUT, OpenCall
 from interlock_gateway.transport.extmcp.reading import read_result
 from interlock_gateway.transport.extmcp.services import Services
 from interlock_gateway.transport.extmcp.stubs import ext_mcp_pb2 as pb
-from interlock_gateway.transport.mcp.reflecting import deliverable_in
-from interlock_gateway.transport.mcp.requests import CALL_ID_META, INTENT_META, encoded, text_in, trace_in
+from interlock_gateway.transport.mcp.requests import encoded
 
 NEVER_DEFERRED = 1_000_000
 """Sessions behind another gateway have no way to ask for tools that are not listed."""
 NO_CALL = "it is not known which call this is the result of"
+TOO_LARGE = "What was read is too large to be passed on."
 LATE = "its time was over before it came, or it came twice"
 
 
@@ -48,13 +51,14 @@ class Calls:
         wanted = Session(asker.session_id, asker.principal.id, 0.0, deferred_threshold=NEVER_DEFERRED)
         return (await self._parts.sessions.open(asker.principal, wanted)).session
 
-    async def request(self, asker: Asker, service: str, params: dict[str, Any]) -> pb.McpRequestResult:
+    async def request(self, asker: Asker, service: str, method: str, params: dict[str, Any]) -> pb.McpRequestResult:
         """Decide about a call, and let it through, or not."""
-        self._services.named(asker.principal.id, service)
+        provider = self._services.named(asker.principal.id, service).connection.spec.name
         await self.session(asker)
-        request, given = _call_request(asker, service, params)
+        asked = tool_call(service, params) if method == CALL else content_call(provider, method, params)
+        request = replace(asked.request, session_id=asker.session_id)
         number = secrets.token_hex(16)
-        call = OpenCall(number, asker.principal.id, asker.session_id, service, request.tool)
+        call = OpenCall(number, asker.principal.id, asker.session_id, service, method, request.tool)
         task = self._begun(call, asker, request)
         try:
             await asyncio.wait((task, call.let_through), return_when=asyncio.FIRST_COMPLETED)
@@ -64,17 +68,17 @@ class Calls:
         if not call.let_through.done():
             return pb.McpRequestResult(error=await _ended(task))
         sent = call.let_through.result()
-        answer = passed(pb.McpRequestResult()) if sent == given else None
-        answer = answer or pb.McpRequestResult(mutated=_with_arguments(params, sent))
-        answer.metadata[CALL] = number
+        answer = passed(pb.McpRequestResult()) if sent == asked.given else None
+        answer = answer or pb.McpRequestResult(mutated=asked.with_input(sent))
+        answer.metadata[NUMBER] = number
         return answer
 
-    async def response(self, asker: Asker, service: str, raw: bytes) -> pb.McpResponseResult:
+    async def response(self, asker: Asker, service: str, method: str, raw: bytes) -> pb.McpResponseResult:
         """Take in a result, and say what becomes of it."""
-        call, task = self._found(asker, service)
+        call, task = self._found(asker, service, method)
         try:
             given = read_result(raw)
-            outcome = result_outcome(given, service)
+            outcome = result_outcome(given, service) if method == CALL else whole_outcome(given)
         except ValueError as error:
             _fail(call, f"the result cannot be read: {error}")
         except OutcomeUnknownError as error:
@@ -84,7 +88,7 @@ class Calls:
                 _fail(call, "the MCP server asks for more before it answers, which is not passed on")
                 return pb.McpResponseResult(error=await _ended(task))
             call.outcome.set_result(outcome)
-            return await _processed(task, outcome, given)
+            return await _processed(task, outcome, given, whole=method != CALL)
         return pb.McpResponseResult(error=await _ended(task))
 
     def _begun(self, call: OpenCall, asker: Asker, request: CallRequest) -> "asyncio.Task[CallResult]":
@@ -106,13 +110,13 @@ class Calls:
         task.add_done_callback(over)
         return task
 
-    def _found(self, asker: Asker, service: str) -> "tuple[OpenCall, asyncio.Task[CallResult]]":
+    def _found(self, asker: Asker, service: str, method: str) -> "tuple[OpenCall, asyncio.Task[CallResult]]":
         """The call that a result is of: the one it names, or the only one that it can be. Raises `RequestError`."""
-        whose = (asker.principal.id, asker.session_id, service)
+        whose = (asker.principal.id, asker.session_id, service, method)
         waiting = [
             (call, task)
             for call, task in self._open.values()
-            if (call.principal_id, call.session_id, call.service) == whose
+            if (call.principal_id, call.session_id, call.service, call.method) == whose
             and call.let_through.done()
             and not call.outcome.done()
             and asker.call in ("", call.number)
@@ -121,35 +125,6 @@ class Calls:
             words = LATE if asker.call else NO_CALL
             raise RequestError(RequestFault.INVALID_FIELD, f"The result was not let through: {words}.")
         return waiting[0]
-
-
-def _call_request(asker: Asker, service: str, params: dict[str, Any]) -> tuple[CallRequest, bytes]:
-    """The call that is asked for, and its input as it would be sent if nothing is changed. Raises `RequestError`."""
-    name, arguments, meta = params.get("name"), params.get("arguments"), params.get("_meta", {})
-    if not isinstance(name, str) or not isinstance(arguments, dict | None) or not isinstance(meta, dict):
-        words = "tools/call has a name, and perhaps arguments and _meta, which are objects"
-        raise RequestError(RequestFault.INVALID_FIELD, words)
-    given = encoded(arguments or {})
-    left, deliverable = deliverable_in(arguments, meta)
-    call_id = text_in(meta, CALL_ID_META)
-    request = CallRequest(
-        session_id=asker.session_id,
-        call_id=call_id,
-        tool=f"{service}/{name}",
-        input=encoded(left or {}),
-        intent=text_in(meta, INTENT_META),
-        deliverable=deliverable,
-        checkpoint_mode=CheckpointMode.DETACH,
-        trace=trace_in(meta),
-        rejoins=not call_id,
-    )
-    return request, given
-
-
-def _with_arguments(params: dict[str, Any], sent: bytes) -> bytes:
-    """The params with other arguments, whose bytes stay as they are."""
-    others = {key: value for key, value in params.items() if key != "arguments"}
-    return encoded(others)[:-1] + b',"arguments":' + sent + b"}"
 
 
 def _fail(call: OpenCall, words: str) -> None:
@@ -162,7 +137,7 @@ async def _ended(task: "asyncio.Task[CallResult]") -> pb.AuthorizationError:
 
 
 async def _processed(
-    task: "asyncio.Task[CallResult]", outcome: ToolOutcome, given: dict[str, Any]
+    task: "asyncio.Task[CallResult]", outcome: ToolOutcome, given: dict[str, Any], *, whole: bool
 ) -> pb.McpResponseResult:
     result = await asyncio.shield(task)
     if result.status is not CallStatus.COMPLETED:
@@ -175,4 +150,9 @@ async def _processed(
     )
     if untouched:
         return passed(pb.McpResponseResult())
-    return pb.McpResponseResult(mutated=mutated(result, given))
+    if not whole:
+        return pb.McpResponseResult(mutated=mutated(result, given))
+    if not isinstance(result.data, dict):
+        return pb.McpResponseResult(error=refusal(Code.PERMISSION_DENIED, TOO_LARGE))
+    kind = {key: value for key, value in given.items() if key == "resultType"}
+    return pb.McpResponseResult(mutated=encoded({**kind, **result.data}))

@@ -33,6 +33,7 @@ class OpenCall:
     principal_id: str
     session_id: str
     service: str
+    method: str
     tool: str
     let_through: "asyncio.Future[bytes]" = field(default_factory=_future)
     """Set once the call may be sent, with its input."""

@@ -14,7 +14,9 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.providers.directory import Directory
+from interlock_gateway.providers.mcp.passing import GET, READ
 from interlock_gateway.transport.extmcp.answers import Code, of_request_error, passed, refusal
+from interlock_gateway.transport.extmcp.asked import CALL
 from interlock_gateway.transport.extmcp.asker import asker
 from interlock_gateway.transport.extmcp.calls import Calls
 from interlock_gateway.transport.extmcp.reading import read_params, read_result
@@ -24,7 +26,9 @@ from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
 from interlock_gateway.transport.grpc.errors import as_request_error
 
 SERVICE = "agentgateway.dev.ext_mcp.ExtMcp"
-CALL, LIST = "tools/call", "tools/list"
+LIST = "tools/list"
+DECIDED = frozenset({CALL, READ, GET})
+"""Methods that run something or bring content: each is a call, as any other is."""
 PASSED = frozenset(
     {
         "initialize",
@@ -41,7 +45,7 @@ PASSED = frozenset(
         "notifications/roots/list_changed",
     }
 )
-"""Methods that neither run anything nor bring content; everything else that is not named here is refused."""
+"""Methods that neither run anything nor bring content; everything else that is named nowhere here is refused."""
 R = TypeVar("R", pb.McpRequestResult, pb.McpResponseResult)
 
 
@@ -70,17 +74,18 @@ class ExtMcpRpcs:
 
     async def _request(self, caller: Caller, request: pb.McpRequest) -> pb.McpRequestResult:
         who = asker(caller.principal, request.metadata_context)
-        if request.method == CALL:
+        if request.method in DECIDED:
             params = read_params(request.mcp_request, self._parts.settings.max_depth)
-            return await self.calls.request(who, _only(request.service_names), params)
+            return await self.calls.request(who, _only(request.service_names), request.method, params)
         if request.method != LIST:
             _check_passes(request.method)
         return passed(pb.McpRequestResult())
 
     async def _response(self, caller: Caller, response: pb.McpResponse) -> pb.McpResponseResult:
         who = asker(caller.principal, response.metadata_context)
-        if response.method == CALL:
-            return await self.calls.response(who, _only(response.service_names), response.mcp_response)
+        if response.method in DECIDED:
+            names, raw = response.service_names, response.mcp_response
+            return await self.calls.response(who, _only(names), response.method, raw)
         if response.method != LIST:
             _check_passes(response.method)
             return passed(pb.McpResponseResult())

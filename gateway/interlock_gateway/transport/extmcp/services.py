@@ -16,6 +16,7 @@ from interlock_gateway.pipeline.resolve_tool import visible
 from interlock_gateway.providers.directory import Connection, Directory
 from interlock_gateway.providers.kept import Described
 from interlock_gateway.providers.mcp.definitions import definition_of
+from interlock_gateway.providers.mcp.passing import passing_tools
 from interlock_gateway.registry.catalog import listed
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.transport.extmcp.proxied import ProxiedProvider
@@ -64,6 +65,9 @@ class Services:
             name=provider.name, address="", trust=self._config.trust, pins=self._config.pins
         )
         connection = self._directory.adopt(spec, provider, only_for=circle)
+        # Whether the server has any is its own to say.
+        has: dict[str, object] = {"resources": {}, "prompts": {}}
+        self._parts.registry.pass_on(provider.name, passing_tools(provider.name, has.keys(), has))
         made = self._services[circle, name] = Service(name, connection)
         return made
 
