@@ -38,11 +38,16 @@ async def gateway(directory: Path, upstream: dict[str, Any], **more: Any) -> Asy
         yield f"http://{json.loads(line)['mcp'][0]}/mcp"
 
 
+def python_path() -> str:
+    """Where processes of tests find what tests share."""
+    return os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))))
+
+
 @asynccontextmanager
 async def printing(command: tuple[str, ...], log: Path) -> AsyncIterator[str]:
     """A process, and the first line that it prints; killed at the end."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("INTERLOCK_")}
-    env["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), env.get("PYTHONPATH", ""))))
+    env["PYTHONPATH"] = python_path()
     with log.open("wb") as errors:
         process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=errors, env=env)
     try:

@@ -8,6 +8,7 @@ from asyncio.subprocess import PIPE, STDOUT
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcp_gateway import python_path
 from node_programs import npm_program
 
 LATEST = "@modelcontextprotocol/conformance"
@@ -41,10 +42,26 @@ class Verdict:
 Verdicts = dict[Check, Verdict]
 
 
-async def run(package: str, *arguments: str, directory: Path) -> Verdicts:
-    """Run the suite, with its results in `directory`."""
-    command = (*npm_program(package), *arguments, "--output-dir", str(_made(directory)))
-    env = {**os.environ, "NO_COLOR": "1"}
+async def run(package: str, *arguments: str, directory: Path, passes: bool = False) -> Verdicts:
+    """Run the suite, with its results in `directory`. `passes`: it has to find that everything is as it should be."""
+    code, output = await _ended(package, *arguments, "--output-dir", str(_made(directory)), directory=directory)
+    found = _read(directory)
+    assert found, output
+    assert code == 0 or not passes, output
+    return found
+
+
+async def scenarios(package: str, side: str, *, directory: Path) -> dict[str, str]:
+    """The scenarios of one side, `--client` or `--server`, with the revisions that each is for."""
+    code, output = await _ended(package, "list", side, directory=directory)
+    assert code == 0, output
+    return dict(re.findall(r"^  - (\S+) \[(.*)\]$", output, re.MULTILINE))
+
+
+async def _ended(package: str, *arguments: str, directory: Path) -> tuple[int, str]:
+    """The exit code and the output of the suite."""
+    env = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": python_path()}
+    command = (*npm_program(package), *arguments)
     process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=STDOUT, env=env, cwd=directory)
     try:
         output, _ = await asyncio.wait_for(process.communicate(), PATIENCE_S)
@@ -52,9 +69,8 @@ async def run(package: str, *arguments: str, directory: Path) -> Verdicts:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    found = _read(directory)
-    assert found, output.decode()
-    return found
+    assert process.returncode is not None
+    return process.returncode, output.decode()
 
 
 def passing(verdicts: Verdicts) -> set[str]:
