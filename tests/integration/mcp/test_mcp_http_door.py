@@ -1,6 +1,7 @@
 """Who is let in to MCP over HTTP, and what is refused before the SDK sees it (MCP-1, SEC-1, SEC-7)."""
 
 import asyncio
+import gc
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from interlock_gateway.core.session import Principal
 from interlock_gateway.identity.authenticate import Found, Metadata
 from interlock_gateway.identity.peer import Peer
+from interlock_gateway.transport.mcp.wires import Wire
 from mcp_bench import McpBench, mcp_bench
 from waiting import eventually
 
@@ -229,3 +231,22 @@ async def test_a_stream_ends_with_the_credential_that_it_was_opened_with(
             modern = {**ACCEPT, **MODERN, "mcp-method": "subscriptions/listen"}
             async with http.stream("POST", at.url, json=listen, headers=modern) as stream:
                 assert b"acknowledged" in await stream.aread()
+
+
+@pytest.mark.req("REL-10", "MCP-1")
+async def test_nothing_stays_of_sessions_that_have_ended(at: McpBench) -> None:
+    async with at.http() as http:
+        for _ in range(5):
+            session = {"mcp-session-id": await opened(at, http)}
+            answer = await http.post(at.url, json=calling("echo", {"text": "x"}), headers={**ACCEPT, **session})
+            assert answer.status_code == 200
+            await http.delete(at.url, headers={**ACCEPT, **session})
+        async with at.over_socket() as client:
+            await client.call_tool("echo", {"text": "x"})
+    await eventually(lambda: sum(at.at.gateway.mcp_sessions().values()) == 0)
+
+    def left() -> int:
+        gc.collect()
+        return sum(isinstance(one, Wire) and one.principal is not None for one in gc.get_objects())
+
+    await eventually(lambda: left() == 0)

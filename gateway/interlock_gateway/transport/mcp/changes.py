@@ -1,7 +1,7 @@
 """Tells clients that the tools have changed: by a notification, or on the streams that they listen on (MCP-1)."""
 
 import asyncio
-from weakref import WeakKeyDictionary
+from functools import partial
 
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ToolsListChanged
@@ -18,15 +18,22 @@ class ToolChanges:
 
     def __init__(self, registry: ToolRegistry) -> None:
         self.bus = InMemorySubscriptionBus()
-        self._sessions: WeakKeyDictionary[Wire, ServerSession] = WeakKeyDictionary()
-        self._telling: WeakKeyDictionary[Wire, asyncio.Task[None]] = WeakKeyDictionary()
+        self._sessions: dict[Wire, ServerSession] = {}
+        self._telling: dict[Wire, asyncio.Task[None]] = {}
         self._publishing: asyncio.Task[None] | None = None
         self._soon: asyncio.TimerHandle | None = None
         self._end = registry.when_changed(self.changed)
 
     def attach(self, wire: Wire, session: ServerSession) -> None:
-        """Tell the client of `wire` from now on."""
+        """Tell the client of `wire` from now on, as long as it is there."""
+        if wire not in self._sessions:
+            wire.on_close.append(partial(self._detach, wire))
         self._sessions[wire] = session
+
+    def _detach(self, wire: Wire) -> None:
+        self._sessions.pop(wire, None)
+        if (task := self._telling.pop(wire, None)) is not None:
+            task.cancel()
 
     def changed(self) -> None:
         """Tell everybody, in a moment."""

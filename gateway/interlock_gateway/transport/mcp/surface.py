@@ -114,8 +114,11 @@ class Surface:
         )
 
     async def _initialized(self, ctx: Context, _params: NotificationParams) -> None:
-        self._changes.attach(ctx.lifespan_context, ctx.session)
-        self._notices.attach(ctx.lifespan_context, ctx.session)
+        wire = ctx.lifespan_context
+        if not wire.greeted:  # a client may say so as often as it likes
+            wire.greeted = True
+            self._changes.attach(wire, ctx.session)
+            self._notices.attach(wire, ctx.session)
 
     async def _list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
         caller = ctx.lifespan_context.caller(ctx)

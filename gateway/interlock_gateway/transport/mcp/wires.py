@@ -44,6 +44,7 @@ class Wire:
         self.principal = principal
         self.session_id = session_id
         self.on_close: list[Callable[[], None]] = []
+        self.greeted = False
         self._used = False
 
     @classmethod
