@@ -17,12 +17,17 @@ AWAITING = "Make the same call again, with the same input, to wait for the decis
 # Over MCP it has the same name.
 DELIVERABLE = "_interlock_deliverable"
 CHALLENGED = f"Give the deliverable as one more argument named `{DELIVERABLE}`. It is an object of this schema: "
+IN_DOUBT = (
+    "It is not known whether this call took effect. Do not repeat it: find out first what happened, or ask a person."
+)
 UNKNOWN = "The gateway did not answer, and it is not known whether the call ran. Do not repeat it before you know."
 
 _NO_ERRORS = frozenset(
     {CallStatus.COMPLETED, CallStatus.PREVIEW, CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED}
 )
 _NOT_BEGUN = (InvalidRequestError, LimitExceededError, NotAuthorizedError, NotFoundError)
+# A status that is not known is one that was added later: of that less is known still.
+_IN_DOUBT = frozenset({CallStatus.OUTCOME_UNKNOWN, CallStatus.UNKNOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,9 @@ def _words(result: CallResult) -> Iterator[str]:
         yield AWAITING
     if result.status is CallStatus.REFLECTION_REQUIRED and result.reflection is not None:
         yield CHALLENGED + json.dumps(dict(result.reflection.schema), ensure_ascii=False)
-    if not result.completed and not result.content and not result.steering:
+    if result.status in _IN_DOUBT:
+        yield IN_DOUBT
+    elif not result.completed and not result.content and not result.steering:
         yield f"The call did not complete: {result.status}. Take it as not run."
 
 

@@ -31,10 +31,18 @@ class Names:
         # Those that need no other name come first: none is taken from them by one that is made.
         for tool in sorted(tools, key=lambda tool: _plain(tool) != tool):
             if tool not in self._given:
-                plain = _plain(tool)
-                name = plain if plain not in self._tools else _marked(plain, tool)
+                name = self._free(tool)
                 self._tools[name], self._given[tool] = tool, name
         return {self._given[tool]: tool for tool in tools}
+
+    def _free(self, tool: str) -> str:
+        """A name that no tool has: a tool may be called what another's would be made into, by whoever chose it so."""
+        name = plain = _plain(tool)
+        tries = 0
+        while name in self._tools:
+            name = _marked(plain, tool + " " * tries)
+            tries += 1
+        return name
 
     def has(self, name: str) -> bool:
         """Whether a tool was given this name."""

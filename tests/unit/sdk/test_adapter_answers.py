@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 from interlock.adapters import _names
-from interlock.adapters._answers import UNKNOWN, answer_to, answer_to_error
+from interlock.adapters._answers import IN_DOUBT, UNKNOWN, answer_to, answer_to_error
 from interlock.adapters._bridge import Asked
 from interlock.adapters._names import LONGEST, Names
 from interlock.adapters._shapes import AnthropicShape, ChatShape, ResponsesShape
@@ -62,6 +62,18 @@ def test_a_name_that_needs_no_other_is_not_taken_by_one_that_does() -> None:
     assert Names().give(["a.b", "a_b"])["a_b"] == "a_b"
 
 
+@pytest.mark.parametrize("victim", ["files.delete_everything", "files." + "x" * 100])
+def test_no_tool_takes_the_name_that_is_made_of_another(victim: str) -> None:
+    made = Names().give([victim, _names._plain(victim)] if len(victim) <= LONGEST else [victim])
+    (foul,) = [name for name, tool in made.items() if tool == victim]
+    names = Names()
+    names.give([foul])
+    given = names.give([foul, _names._plain(victim), victim])
+    assert sorted(given.values()) == sorted({foul, _names._plain(victim), victim})
+    assert all(names.tool(name) == tool for name, tool in given.items())
+    assert given[foul] == foul
+
+
 def test_the_gateways_own_words_come_after_the_content() -> None:
     answer = answer_to(completed(TEXT, steering=("<system-reminder>",)))
     assert answer.text == "a text\n<system-reminder>"
@@ -79,7 +91,10 @@ def test_only_what_completed_or_goes_on_is_no_error_and_none_is_without_words(st
     answer = answer_to(CallResult(status=status))
     goes_on = {CallStatus.PREVIEW, CallStatus.AWAITING_CHECKPOINT, CallStatus.REFLECTION_REQUIRED}
     assert answer.is_error == (status not in {CallStatus.COMPLETED, *goes_on})
-    if status is not CallStatus.COMPLETED:
+    if status in {CallStatus.OUTCOME_UNKNOWN, CallStatus.UNKNOWN}:
+        assert answer.text == IN_DOUBT
+        assert answer_to(CallResult(status=status, content=(TEXT,))).text == f"a text\n{IN_DOUBT}"
+    elif status is not CallStatus.COMPLETED:
         assert "Take it as not run." in answer.text
 
 

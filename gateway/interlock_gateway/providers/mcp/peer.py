@@ -26,7 +26,7 @@ Asked = Callable[[str, dict[str, Any], RequestId | None], Awaitable[dict[str, An
 MAX_ASKED = 32
 """Requests of one server that are being answered at once."""
 MAX_ASIDE = 128
-"""What one server is told at once, beside calls. Of requests beyond that it does not even hear that they are refused."""
+"""What one server is told at once, beside calls. That requests beyond it are refused, it is not told."""
 LARGEST = 2.0**53
 """How far progress is counted: larger integers are no numbers that others could read."""
 FAREWELL_S = 5.0
