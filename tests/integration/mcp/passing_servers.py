@@ -80,7 +80,10 @@ async def served(server: MCPServer) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def in_front_of(directory: Path, *servers: MCPServer, **of_each: Any) -> AsyncIterator[McpBench]:
-    """A gateway in front of `servers`; `of_each` are settings of each, `mcp` of its MCP server, `surface` of ours."""
+    """A gateway in front of `servers`.
+
+    `mcp`, `prefix` and `trust` are settings of each of them, `surface` of the gateway as a server, and others of it.
+    """
     async with AsyncExitStack() as stack:
         providers = []
         for server in servers:
@@ -88,7 +91,8 @@ async def in_front_of(directory: Path, *servers: MCPServer, **of_each: Any) -> A
             upstream = McpUpstreamConfig(url=url, **of_each.get("mcp", {}))
             more = {key: value for key, value in of_each.items() if key in {"prefix", "trust"}}
             providers.append(ProviderConfig(name=server.name, mcp=upstream, **{"trust": "declared", **more}))
+        rest = {key: value for key, value in of_each.items() if key not in {"mcp", "prefix", "trust", "surface"}}
         surface = of_each.get("surface")
-        at = await stack.enter_async_context(mcp_bench(directory, providers=tuple(providers), mcp=surface))
+        at = await stack.enter_async_context(mcp_bench(directory, providers=tuple(providers), mcp=surface, **rest))
         await at.at.gateway.providers_settled(10.0)
         yield at

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interlock_gateway.config import LimitsConfig
 from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.exceptions import MCPDeprecationWarning
@@ -23,12 +24,19 @@ from mcp_types import (
     ToolAnnotations,
 )
 from passing_servers import in_front_of
+from pydantic import BaseModel
 from waiting import eventually
 
 MODES = ("legacy", "2026-07-28")
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 ALLOWED = {"allow": ("sampling", "elicitation")}
+
+
+class Name(BaseModel):
+    """What is asked for."""
+
+    name: str
 
 
 def asking_server() -> MCPServer:
@@ -49,6 +57,12 @@ def asking_server() -> MCPServer:
             )
         who, where = ctx.input_responses["who"], ctx.input_responses["where"]
         return f"{who.content} {where.content.text} {ctx.request_state}"  # type: ignore[union-attr]  # as asked
+
+    @server.tool(annotations=READS)
+    async def who(ctx: Context) -> str:
+        """Ask in the way of older revisions: with a request to the client."""
+        answer = await ctx.elicit("Who?", Name)
+        return f"{answer.action} {getattr(getattr(answer, 'data', None), 'name', '')}"
 
     return server
 
@@ -151,3 +165,42 @@ async def test_a_round_that_nobody_comes_back_for_ends_by_itself(socket_director
             assert isinstance(asked, InputRequiredResult)
             assert pipeline.in_flight == 1
             await eventually(lambda: pipeline.in_flight == 0)
+
+
+@pytest.mark.req("MCP-2")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_server_that_asks_with_requests_is_spoken_to_by_handshake_and_its_clients_at_any_revision(
+    socket_directory: Path, mode: str
+) -> None:
+    async with (
+        in_front_of(socket_directory, asking_server(), mcp={**ALLOWED, "handshake": True}) as at,
+        at.over_http(mode, **ABLE) as client,
+    ):
+        assert text_of(await client.call_tool("who", {})) == "accept Ada"
+
+
+@pytest.mark.req("MCP-2")
+async def test_a_question_is_put_away_when_the_call_that_it_was_asked_in_is_out_of_time(socket_directory: Path) -> None:
+    shown, put_away = asyncio.Event(), asyncio.Event()
+
+    async def slow(_context: Any, _params: Any) -> ElicitResult:
+        shown.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            put_away.set()
+        return await ada(None, None)
+
+    limits = LimitsConfig(default_timeout_s=0.5)
+    upstream = {**ALLOWED, "handshake": True}
+    async with (
+        in_front_of(socket_directory, asking_server(), mcp=upstream, limits=limits) as at,
+        at.over_socket(elicitation_callback=slow) as client,
+    ):
+        answer = await client.call_tool("who", {})
+        async with asyncio.timeout(5):
+            await put_away.wait()
+        assert not at.at.gateway.rooms.pipeline.in_flight
+
+    assert answer.is_error
+    assert shown.is_set()

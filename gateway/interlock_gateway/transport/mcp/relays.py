@@ -3,6 +3,7 @@
 Which servers may ask, and what, is `allow` of their configuration; here it is looked at what the client can do.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -30,6 +31,10 @@ class Asks(Protocol):
         """Its answer. Raises `RpcError`."""
         ...
 
+    def end(self) -> None:
+        """The call is over."""
+        ...
+
 
 class ByRequest:
     """Asks a client with a request to it."""
@@ -37,16 +42,33 @@ class ByRequest:
     def __init__(self, client: Client, ask_s: float) -> None:
         self._client = client
         self._ask_s = ask_s
+        self._asking: set[asyncio.Task[dict[str, Any]]] = set()
+        self._over = False
+
+    def end(self) -> None:
+        """The call is over: what was not answered need not be."""
+        self._over = True
+        for asking in self._asking:
+            asking.cancel()
 
     async def ask(self, method: str, params: Mapping[str, Any], key: str) -> dict[str, Any]:
         """Its answer. Raises `RpcError`."""
         del key
+        asking = asyncio.create_task(self._client.request(method, params, self._ask_s))
+        self._asking.add(asking)
         try:
-            return await self._client.request(method, params, self._ask_s)
+            return await asking
+        except asyncio.CancelledError:
+            if not self._over:
+                raise
+            raise RpcError(INTERNAL, "the call is over") from None
         except MCPError as error:
             raise RpcError(error.code, error.message, error.data, has_data=error.data is not None) from None
         except ValidationError:
             raise RpcError(INTERNAL, "the client's answer cannot be read") from None
+        finally:
+            asking.cancel()
+            self._asking.discard(asking)
 
 
 class SessionClient:
@@ -115,6 +137,7 @@ class Relays:
         try:
             yield
         finally:
+            way.end()
             known.open.remove(entry)
             if not known.open:
                 del self._of[session_id]

@@ -57,6 +57,12 @@ class Waiting(Generic[T]):
         finally:
             self.questions.pop(key, None)
 
+    def end(self) -> None:
+        """The call is over: what was not answered need not be."""
+        for question in self.questions.values():
+            if not question.answer.done():
+                question.answer.set_exception(RpcError(NO_ANSWER, "the call is over"))
+
     def _free(self, wanted: str) -> str:
         names = (wanted, *(f"{wanted}-{number}" for number in range(2, len(self.questions) + 3)))
         return next(name for name in names if name not in self.questions)
