@@ -10,7 +10,7 @@ import pytest
 from foreign_description import CODES
 from interlock_gateway.config import Config, Front, IdentityConfig, ServerConfig, TokenConfig
 from interlock_gateway.config_extmcp import ExtMcpConfig
-from interlock_gateway.config_identity import JwtConfig
+from interlock_gateway.config_identity import GrantConfig, JwtConfig
 from interlock_gateway.config_loader.rules import contradictions
 from interlock_gateway.core.session import Role
 from other_gateway import READS, OtherGateway, RejectedError, asked, saying, tool
@@ -106,11 +106,7 @@ def test_what_is_not_safe_is_refused_at_load() -> None:
 @pytest.mark.req("EXT-1", "AUTH-1")
 def test_no_configured_name_is_that_of_an_agent_behind_another_gateway() -> None:
     token = TokenConfig(principal="extmcp:proxy:ana", sha256="0" * 64, roles=(Role.AGENT,))
-    issuer = JwtConfig(
-        name="extmcp",
-        issuer="https://example.org",
-        audience=("a",),
-        grants=({"claim": "a", "value": "b", "roles": ["agent"]},),
-    )
+    grant = GrantConfig(claim="a", value="b", roles=(Role.AGENT,))
+    issuer = JwtConfig(name="extmcp", issuer="https://example.org", audience=("a",), grants=(grant,))
     found = [words for _, words in contradictions(Config(identity=IdentityConfig(tokens=(token,), jwt=(issuer,))))]
     assert sum("agents behind MCP gateways" in words for words in found) == 2
