@@ -21,7 +21,7 @@ from interlock_gateway.app import running
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
 from interlock_gateway.cli.pump import pump
-from interlock_gateway.config import Config, ProviderConfig
+from interlock_gateway.config import Config, DeferredConfig, ProviderConfig
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.config_loader.addresses import LONGEST_SOCKET_PATH
 from interlock_gateway.config_mcp import McpConfig, McpPersonConfig
@@ -38,6 +38,8 @@ START_S = 120.0
 RETRIES_S = 2.5
 """How long it is tried again once it has failed."""
 POLL_S = 0.05
+ALL_TOOLS = 1_000_000
+"""The client sees every tool of the server, as it did before: that there are many is not news to it."""
 MOST_AT_ONCE = 16
 """Clients that may wrap the same command at the same time, each with a gateway of its own."""
 _LISTENERS = {
@@ -110,6 +112,7 @@ def wrapped_config(base: Config, wrapped: Wrapped, state: Path) -> Config:
             "mcp": McpConfig(listen=(f"unix:{{state}}/{_SOCKET}",), people=(person,)),
             "approvals": base.approvals.model_copy(update={"webhooks": ()}),
             "providers": (ProviderConfig(name=wrapped.provider, mcp=server),),
+            "deferred": base.deferred if wrapped.config is not None else DeferredConfig(threshold=ALL_TOOLS),
         }
     )
 

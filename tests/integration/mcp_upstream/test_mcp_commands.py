@@ -23,7 +23,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from typer.testing import CliRunner, Result
 from upstream_bench import HERE, crooked_config, http_server, stdio_config
-from upstream_server import Upstream
+from upstream_server import TOOLS, Upstream
 from waiting import eventually
 
 INTERLOCK = (sys.executable, "-m", "interlock_gateway.cli.main")
@@ -70,8 +70,7 @@ async def test_a_wrapped_server_works_once_the_person_at_the_client_consented(
     person = Person()
     async with wrapped(socket_directory, mode=mode, elicitation_callback=person) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
-        assert {"resolve", "read_artifact", "search_tools", "activate_tools"} <= listed
-        await client.call_tool("activate_tools", {"names": ["echo", "wreck", "environment"]})
+        assert listed == {tool.name for tool in TOOLS} | {"resolve", "read_artifact", "search_artifact"}
         said = await client.call_tool("echo", {"text": "hello"})
         assert (said.is_error, text(said)) == (False, "hello")
         assert len(person.asked) == 1
@@ -86,7 +85,6 @@ async def test_a_wrapped_server_works_once_the_person_at_the_client_consented(
         # It is remembered: nobody is asked again.
         again = Person()
         async with wrapped(socket_directory, elicitation_callback=again) as client:
-            await client.call_tool("activate_tools", {"names": ["echo"]})
             assert text(await client.call_tool("echo", {"text": "again"})) == "again"
         assert not again.asked
 
@@ -94,7 +92,6 @@ async def test_a_wrapped_server_works_once_the_person_at_the_client_consented(
 @pytest.mark.req("MCP-4", "TOOL-3")
 async def test_without_consent_a_call_says_how_to_give_it(socket_directory: Path) -> None:
     async with wrapped(socket_directory) as client:
-        await client.call_tool("activate_tools", {"names": ["echo"]})
         denied = await client.call_tool("echo", {"text": "hello"})
         assert denied.is_error
         assert "--confirm" in text(denied)
