@@ -91,8 +91,11 @@ async def serving(
         await task
 
 
-def http_config(app: ASGIApp, most: int) -> uvicorn.Config:
-    """How `app` is served, to at most `most` connections. What is asked is not logged: addresses hold tokens."""
+def http_config(app: ASGIApp, most: int | None) -> uvicorn.Config:
+    """How `app` is served, to at most `most` connections; with `None` whoever accepts them counts.
+
+    What is asked is not logged: addresses hold tokens.
+    """
     config = uvicorn.Config(
         app,
         loop="none",

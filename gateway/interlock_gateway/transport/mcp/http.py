@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from collections.abc import Iterator
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
@@ -70,23 +71,26 @@ class McpHttp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = Request(scope, receive)
-        try:
-            served = await self._admitted(request)
-        except BadMessageError as error:
-            served = Response(error.answer(), 400, media_type="application/json")
-        except ClientDisconnect:
-            return
-        except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
-            served = refused(as_request_error(error))
-        await served(scope, receive, send)
+        with contextlib.ExitStack() as held:
+            try:
+                served = await self._admitted(request, held)
+            except BadMessageError as error:
+                served = Response(error.answer(), 400, media_type="application/json")
+            except ClientDisconnect:
+                return
+            except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
+                served = refused(as_request_error(error))
+            await served(scope, receive, send)
 
-    async def _admitted(self, request: Request) -> ASGIApp:
-        """What answers `request`. Raises `RequestError`, `BadMessageError`, `ClientDisconnect`."""
+    async def _admitted(self, request: Request, held: contextlib.ExitStack) -> ASGIApp:
+        """What answers `request`, whose place `held` gets. Raises `RequestError`, `BadMessageError`."""
         if request.scope["path"] != PATH:
             return Response(status_code=404)
         if (strange := self._origins.refusal(request.headers)) is not None:
             return Response(strange, status_code=403)
         request.scope[PRINCIPAL] = await self._principal(request)
+        # Before its body: that may come as slowly as its sender likes.
+        held.enter_context(self._place(request.scope[PRINCIPAL].id))
         message = {}
         if request.method == "POST":
             message = read_message(await _read(request, self._max_bytes), max_depth=self._max_depth)
@@ -97,7 +101,7 @@ class McpHttp:
             serving = self._counted(serving)
         elif request.method == "GET" or message.get("method") == LISTEN:
             serving = self._while_known(request.scope[PRINCIPAL], serving)
-        return self._sharing(request.scope[PRINCIPAL].id, serving)
+        return serving
 
     def _while_known(self, principal: Principal, app: ASGIApp) -> ASGIApp:
         """`app`, a stream that has no end of its own: it ends with the credential that it was opened with."""
@@ -123,20 +127,17 @@ class McpHttp:
 
         return counted
 
-    def _sharing(self, principal_id: str, app: ASGIApp) -> ASGIApp:
-        """`app`, in one of the places there are for requests: nobody has them all. Raises `RequestError`."""
+    @contextlib.contextmanager
+    def _place(self, principal_id: str) -> Iterator[None]:
+        """One of the places there are for requests: nobody has them all. Raises `RequestError`."""
         if self._shares.refusal(principal_id) is not None:
             words = "you have as many requests and streams open as you may; end some"
             raise RequestError(RequestFault.LIMIT_REACHED, words, retry_s=1)
-
-        async def counted(scope: Scope, receive: Receive, send: Send) -> None:
-            self._shares.take(principal_id)
-            try:
-                await app(scope, receive, send)
-            finally:
-                self._shares.give_back(principal_id)
-
-        return counted
+        self._shares.take(principal_id)
+        try:
+            yield
+        finally:
+            self._shares.give_back(principal_id)
 
     async def _principal(self, request: Request) -> Principal:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]

@@ -32,11 +32,24 @@ _log = logging.getLogger(__name__)
 
 
 class _Connection(Impatient):
-    """A connection that tells its requests who is at its other end."""
+    """A connection that tells its requests who is at its other end. `idle_since` says since when nothing was asked."""
+
+    idle_since = 0.0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is under way on it, as far as one has arrived."""
+        return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self.idle_since = self.loop.time()
+        super().on_response_complete()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Look who it is. An odd certificate is the end of it."""
         super().connection_made(transport)
+        self.idle_since = self.loop.time()
         try:
             peer = connected_peer(transport, speaks=None)
         except ValueError:
@@ -69,8 +82,9 @@ class HttpDoor:
         self._tls = tls
         self._host: asyncio.Task[HttpHost] | None = None
         self._state = ServerState()
-        self._config = http_config(self._answer, parts.config.max_connections)
-        self._greeting: set[asyncio.Task[None]] = set()
+        self._most = parts.config.max_connections
+        self._config = http_config(self._answer, None)
+        self._greeting: dict[asyncio.Task[None], None] = {}
         self._accepting: asyncio.Task[None] | None = None
         if tls is not None:
             tls.when_authorities_change(self._send_away)
@@ -117,12 +131,25 @@ class HttpDoor:
                 _log.warning("a connection could not be accepted", extra={"problem": error.strerror})
                 await asyncio.sleep(NO_ROOM_S)
                 continue
-            if len(self._state.connections) + len(self._greeting) > 2 * self._parts.config.max_connections:
-                accepted.close()  # above half of that uvicorn still says why
+            if not self._make_room():
+                accepted.close()
                 continue
             task = loop.create_task(self._greet(accepted))
-            self._greeting.add(task)
-            task.add_done_callback(self._greeting.discard)
+            self._greeting[task] = None
+            task.add_done_callback(self._greeting.pop)
+
+    def _make_room(self) -> bool:
+        """Whether one more may come. Who says nothing goes first, or a crowd that says nothing would keep all out."""
+        if len(self._greeting) >= self._most:
+            next(iter(self._greeting)).cancel()
+        if len(self._state.connections) < self._most:
+            return True
+        connections = [one for one in self._state.connections if isinstance(one, _Connection) and one.is_idle]
+        idle = min(connections, key=lambda one: one.idle_since, default=None)
+        if idle is not None:
+            idle.transport.abort()
+        # Those on which requests are under way are as many as have places, and some that are told that there is none.
+        return idle is not None or len(self._state.connections) < 2 * self._most
 
     async def _greet(self, accepted: socket.socket) -> None:
         loop = asyncio.get_running_loop()
