@@ -69,6 +69,28 @@ def test_every_answer_is_one_that_every_revision_knows(version: str, status: Cal
 
 
 @pytest.mark.req("MCP-3")
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (Text("t", b'{"priority":7}', b'{"k":1}'), {"type": "text", "text": "t"}),
+        (Text("t", b"not json", b"[1]"), {"type": "text", "text": "t"}),
+        (Image(b"i", "image/png", b'{"audience":"all"}'), {"type": "image", "data": "aQ==", "mimeType": "image/png"}),
+        (Resource("u:1", "n", extra=b'{"icons":5}'), None),
+    ],
+)
+def test_a_part_that_no_revision_knows_costs_its_crooked_members_and_not_the_answer(
+    part: Content, shown: dict[str, Any] | None
+) -> None:
+    answer = answered(CallResult("c", CallStatus.COMPLETED, content=(part,)), Asked(NEW))
+    serialize_server_result("tools/call", NEW, answer)
+    (found,) = answer["content"]
+    if shown is None:
+        assert json.loads(found["text"]) == {"type": "resource_link", "uri": "u:1", "name": "n", "icons": 5}
+    else:
+        assert found == shown
+
+
+@pytest.mark.req("MCP-3")
 def test_what_an_mcp_server_said_of_its_result_is_said_again_and_ours_stands_beside_it() -> None:
     more = {"_meta": {"theirs": 1, "dev.interlock/status": "forged"}, "novel": True, "content": "forged"}
     details: Any = {"mcp": {"result": more}}

@@ -4,10 +4,13 @@ import base64
 import json
 from typing import Any
 
+from mcp_types.methods import serialize_server_result
 from mcp_types.version import is_version_at_least
+from pydantic import ValidationError
 
 from interlock_gateway.core.content import Audio, Content, Image, Resource, Text
 
+_PLAIN, _ASIDE = {"type", "text"}, frozenset({"annotations", "_meta"})
 AUDIO_SINCE = "2025-03-26"
 LINKS_SINCE = "2025-06-18"
 
@@ -25,11 +28,27 @@ def content_of(part: Content, version: str) -> dict[str, Any]:
             shown = {"type": "audio", "data": _base64(part.data), "mimeType": part.media_type}
         case Resource():
             shown = _resource(part, version)
-    if part.annotations:
-        shown["annotations"] = json.loads(part.annotations)
-    if part.meta:
-        shown["_meta"] = json.loads(part.meta)
+    if annotations := _object(part.annotations):
+        shown["annotations"] = annotations
+    if meta := _object(part.meta):
+        shown["_meta"] = meta
     return shown
+
+
+def fitted(shown: dict[str, Any], version: str) -> dict[str, Any]:
+    """The part, if that is what MCP has at `version`; else as much of it as is, or all of it told as text.
+
+    The tool has run: an answer that cannot be encoded would be taken for a failure, and the call for one to repeat.
+    """
+    if shown.keys() == _PLAIN:
+        return shown
+    for part in (shown, {key: value for key, value in shown.items() if key not in _ASIDE}):
+        try:
+            serialize_server_result("tools/call", version, {"resultType": "complete", "content": [part]})
+        except ValidationError:
+            continue
+        return part
+    return text_of(json.dumps(shown, ensure_ascii=False))
 
 
 def text_of(text: str) -> dict[str, Any]:
@@ -63,7 +82,15 @@ def _link(part: Resource) -> dict[str, Any]:
 
 
 def _extra(part: Resource) -> dict[str, Any]:
-    found = json.loads(part.extra) if part.extra else {}
+    return _object(part.extra)
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    """What a provider gave as JSON; nothing when it is no object."""
+    try:
+        found = json.loads(raw) if raw else {}
+    except ValueError:
+        return {}
     return found if isinstance(found, dict) else {}
 
 

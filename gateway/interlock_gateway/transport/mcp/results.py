@@ -9,7 +9,7 @@ from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Artifact
 from interlock_gateway.core.decision import Decision
 from interlock_gateway.core.outcome import Preview
-from interlock_gateway.transport.mcp.content import LINKS_SINCE, content_of, text_of
+from interlock_gateway.transport.mcp.content import LINKS_SINCE, content_of, fitted, text_of
 from interlock_gateway.transport.mcp.reflecting import words_for
 
 DECISION_META = "dev.interlock/decision"
@@ -28,7 +28,7 @@ UNKNOWN = (
 
 def call_result(result: CallResult, version: str) -> dict[str, Any]:
     """The answer to a call, for a client that speaks `version`."""
-    content = [content_of(part, version) for part in result.content]
+    content = [fitted(content_of(part, version), version) for part in result.content]
     content += [text_of(line) for line in _words(result)]
     if result.artifact is not None:
         content.append(_link(result.artifact, version))
