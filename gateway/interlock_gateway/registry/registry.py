@@ -101,8 +101,12 @@ class ToolRegistry:
         return found if found is not None else self._passed.get(provider, {}).get(name)
 
     def tools(self) -> tuple[RegisteredTool, ...]:
-        """Every tool whose provider is there, in no promised order."""
-        return tuple(tool for owner in self._owners.values() if not owner.away for tool in owner.tools.values())
+        """Every tool whose provider is there and that is what its name finds, in no promised order.
+
+        A private tool is not, once there is one for everybody with its name: shown, its words would be read for that.
+        """
+        there = (tool for owner in self._owners.values() if not owner.away for tool in owner.tools.values())
+        return tuple(tool for tool in there if self._by_name.get(tool.name, tool) is tool)
 
     def all_tools(self) -> tuple[RegisteredTool, ...]:
         """Every tool, those of providers that have gone too, but not the gateway's own."""
@@ -221,9 +225,12 @@ class ToolRegistry:
         pin = self._pins.get((provider, tool))
         return pin if pin is not None and pin.by_a_person else None
 
-    def pinned_bytes(self, prefix: str) -> int:
-        """How large the pins of providers are whose names begin with `prefix`."""
-        pins = (pin for (provider, _), pin in self._pins.items() if provider.startswith(prefix))
+    def pinned_bytes(self, principal_id: str) -> int:
+        """How large the pins of a principal's attached providers are: `PRINCIPAL/NAME`, with no `/` in the name.
+
+        A principal may have one in its id, and so begin as another's provider does.
+        """
+        pins = (pin for (provider, _), pin in self._pins.items() if provider.rpartition("/")[0] == principal_id)
         return sum(len(pin.definition_json) for pin in pins)
 
     def _known(self, provider: str, trust: Trust) -> dict[str, RegisteredTool]:

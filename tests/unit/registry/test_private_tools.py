@@ -119,3 +119,25 @@ async def test_a_definition_that_was_pinned_at_another_gateway_is_pinned_here_to
 )
 def test_agents_behind_one_gateway_are_a_circle(owner: str, circle: str) -> None:
     assert circle_of(owner) == circle
+
+
+@pytest.mark.req("TOOL-4", "AUTH-2", "SEC-7")
+async def test_what_one_principal_has_pinned_is_not_counted_to_another_whose_id_it_begins_with() -> None:
+    made = registry()
+    await made.register("spiffe://a/team/tools", tools("own"), Trust(only_for="spiffe://a/team"))
+    own = made.pinned_bytes("spiffe://a/team")
+    await made.register("spiffe://a/team/mallory/tools", tools("flood"), Trust(only_for="spiffe://a/team/mallory"))
+    assert own > 0
+    assert made.pinned_bytes("spiffe://a/team") == own
+
+
+@pytest.mark.req("TOOL-4", "TOOL-7")
+async def test_a_private_tool_is_not_listed_beside_one_for_everybody_that_came_later() -> None:
+    made = registry()
+    await made.register("alice/own", tools("deploy", description="Harmless."), Trust(only_for="alice"))
+    await made.register("shared", tools("deploy", description="Deploys."), Trust())
+    seen = catalog(made, Deferral(made, 5, ()), session("alice"), pending=False, confidence_field="c").tools
+    assert [(one.tool.provider, one.tool.name) for one in seen] == [("shared", "deploy")]
+    found = resolve_tool(made, session("alice"), "deploy")
+    assert found is not None
+    assert found.provider == "shared"

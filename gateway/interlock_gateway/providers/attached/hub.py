@@ -40,6 +40,7 @@ class Attached:
     provider: AttachedProvider
     tools: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]
+    expiry: asyncio.TimerHandle | None
 
 
 class Hub:
@@ -75,6 +76,8 @@ class Hub:
     def detach(self, attached: Attached) -> None:
         """Its stream has ended: its tools are gone."""
         attached.provider.link.close()
+        if attached.expiry is not None:
+            attached.expiry.cancel()  # credentials may last for long, and attachments come and go
         name = attached.provider.name
         if self._attached.get(name) is attached:
             del self._attached[name]
@@ -141,9 +144,9 @@ class Hub:
             self._directory.dismiss(connection)
             raise RequestError(RequestFault.CANCELLED, "the stream ended before its provider was taken in")
         tools = tuple(tool.name for tool in registration.tools)
-        attached = Attached(principal.id, connection, provider, tools, _refused(told, registration, connection))
-        self._attached[name] = attached
-        self._end_with_credential(principal, link)
+        refused = _refused(told, registration, connection)
+        expiry = self._end_with_credential(principal, link)
+        attached = self._attached[name] = Attached(principal.id, connection, provider, tools, refused, expiry)
         return attached
 
     def _said_of(self, principal_id: str, name: str) -> AttachedProviderConfig:
@@ -157,16 +160,16 @@ class Hub:
         if told.ByteSize() > DESCRIPTION_BYTES:
             words = f"a description has at most {DESCRIPTION_BYTES} bytes"
             raise RequestError(RequestFault.TOO_LARGE, words, field="description")
-        if self._registry.pinned_bytes(f"{principal_id}/") + told.ByteSize() > PINNED_BYTES:
+        if self._registry.pinned_bytes(principal_id) + told.ByteSize() > PINNED_BYTES:
             words = "this principal has attached too many different tools; an operator has to look at them"
             raise RequestError(RequestFault.LIMIT_REACHED, words, field="description")
 
-    def _end_with_credential(self, principal: Principal, link: FrameLink) -> None:
+    def _end_with_credential(self, principal: Principal, link: FrameLink) -> asyncio.TimerHandle | None:
         if principal.expires_at is None:
-            return
+            return None
         expired = RequestError(RequestFault.UNAUTHENTICATED, "the credential of this attachment has ended")
         left_s = max(0.0, principal.expires_at - self._clock.now())
-        asyncio.get_running_loop().call_later(left_s, link.close, expired)
+        return asyncio.get_running_loop().call_later(left_s, link.close, expired)
 
 
 def _given_name(told: rpc.DescribeResponse) -> str:
