@@ -118,15 +118,34 @@ class _Cleaning:
     def mapping(self, details: FrozenJsonObject | None) -> FrozenJsonObject | None:
         if not details:
             return details
-        value, _ = self.value(dict(details))
+        value, _ = self.value(self._beside(dict(details)))
         return value if isinstance(value, dict) else None
+
+    def _beside(self, value: JsonValue) -> JsonValue:
+        """What stands beside the data, where a provider may repeat what policy hides."""
+        if not self.pointers:
+            return value
+        value, masking = mask(value, self.pointers, marked(POLICY))
+        self.counts[POLICY] += masking.count
+        return self._leaves(value)
+
+    def _leaves(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, dict):
+            return {self._scalars_hidden(name): self._leaves(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._leaves(item) for item in value]
+        if value is None or isinstance(value, bool):
+            return value
+        text = str(value)
+        shown = self._scalars_hidden(text)
+        return value if shown is text else shown
 
     def undo(self, undo: UndoInfo | None) -> UndoInfo | None:
         if undo is None:
             return None
         shown = self.mapping(undo.input) or {}
         return replace(
-            undo, input=shown, description=self.text(undo.description), manual_guide=self.text(undo.manual_guide)
+            undo, input=shown, description=self._words(undo.description), manual_guide=self._words(undo.manual_guide)
         )
 
     def part(self, part: Content) -> Content:
@@ -140,26 +159,27 @@ class _Cleaning:
 
     def raw(self, encoded: bytes) -> bytes:
         """JSON text that passes through untouched, unless it holds a secret; dropped when it is not JSON after all."""
-        if not encoded or not self.redactor.may_hold_secret_in_json(encoded):
+        if not encoded or not (self.pointers or self.redactor.may_hold_secret_in_json(encoded)):
             return encoded
         try:
             value: JsonValue = json.loads(encoded)
         except (ValueError, RecursionError):
             self.counts[UNREADABLE] += 1
             return b""
-        redacted = self.redactor.redact_value(value)
-        if not redacted.counts:
+        beside = self._beside(value)
+        redacted = self.redactor.redact_value(beside)
+        if beside == value and not redacted.counts:
             return encoded
         self.counts.update(redacted.counts)
-        return encode_json(redacted.value)
+        return encode_json(redacted.value) if isinstance(redacted.value, dict) else b""
 
     def _resource(self, part: Resource) -> Resource:
         return replace(
             part,
-            uri=self.text(part.uri),
-            name=self.text(part.name),
-            title=self.text(part.title),
-            description=self.text(part.description),
+            uri=self._words(part.uri),
+            name=self._words(part.name),
+            title=self._words(part.title),
+            description=self._words(part.description),
             text=None if part.text is None else self._shown(part.text),
             blob=self._blob(part.blob, part.media_type),
             extra=self.raw(part.extra),
@@ -178,6 +198,9 @@ class _Cleaning:
         if self.pointers:
             text = self._hidden_in_text(text)
         return self.text(text)
+
+    def _words(self, text: str) -> str:
+        return self.text(self._scalars_hidden(text))
 
     def _hidden_in_text(self, text: str) -> str:
         """Text often repeats the data; what policy hides there must not be read here."""

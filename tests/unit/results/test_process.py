@@ -337,3 +337,33 @@ async def test_a_large_result_leaves_the_event_loop_free(processor: ResultProces
     watching.cancel()
     assert result.truncated
     assert longest < 1.0
+
+
+@pytest.mark.req("RES-6", "MCP-3")
+async def test_fields_that_policy_names_are_masked_in_what_stands_beside_the_data_too(
+    processor: ResultProcessor,
+) -> None:
+    aside = b'{"of": ["123-45-6789", 12345678, true], "123-45-6789": 1}'
+    link = Resource(uri="x://123-45-6789", name="123-45-6789", description="is 123-45-6789", extra=aside)
+    result = await process(
+        processor,
+        Text("x", annotations=aside, meta=aside),
+        link,
+        data={"ssn": "123-45-6789", "account": 12345678},
+        has_data=True,
+        details={"mcp": {"result": {"_meta": {"seen": "123-45-6789"}}}},
+        undo=UndoInfo(tool="restore", input={"of": "123-45-6789"}, description="put 123-45-6789 back"),
+        obligations=Obligations(redact=("/ssn", "/account")),
+    )
+    assert result.data == {"ssn": "[redacted:policy]", "account": "[redacted:policy]"}
+    shown = f"{result.content} {result.details} {result.undo}"
+    assert "123-45-6789" not in shown
+    assert "12345678" not in shown
+    assert shown.count("[redacted:policy]") == 15
+
+
+@pytest.mark.req("RES-6")
+async def test_a_pointer_that_is_none_leaves_nothing_beside_the_data(processor: ResultProcessor) -> None:
+    part = Text("x", annotations=b'{"a": 1}', meta=b'{"a": 1}')
+    result = await process(processor, part, details={"a": "b"}, obligations=Obligations(redact=("a",)))
+    assert (result.content, result.details) == ((Text("x"),), {})
