@@ -72,7 +72,7 @@ from interlock_gateway.telemetry.logs import log_uncaught_of
 from interlock_gateway.telemetry.loop_lag import LoopLag
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.telemetry.surroundings import watch_exemptions, watch_policy, watch_webhooks
-from interlock_gateway.transport.grpc.listening import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE
+from interlock_gateway.transport.grpc.listening import ADMIN_SERVICE, APPROVAL_SERVICE, GATEWAY_SERVICE, HUB_SERVICE
 from interlock_gateway.transport.health import Health
 
 FIRST_CONTACT_S = 1.0
@@ -130,7 +130,7 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
     async with AsyncExitStack() as stack:
         replica = stack.enter_context(state_directory(config))
         rooms = await _build(config, clock, replica, stack)
-        health = Health((GATEWAY_SERVICE, ADMIN_SERVICE, APPROVAL_SERVICE))
+        health = Health((GATEWAY_SERVICE, ADMIN_SERVICE, APPROVAL_SERVICE, HUB_SERVICE))
         gateway = Gateway(config, rooms, health, clock, replica)
         show(gateway)
         stack.push_async_callback(_cancelled(asyncio.create_task(LoopLag(rooms.metrics.registry).run())))

@@ -122,7 +122,7 @@ class Gateway:
         self._listeners: list[Listener] = []
         self._health_listener: Http2Listener | None = None
         self._leaving = False
-        self._others = OtherGateways(config, rooms.parts, rooms.pipeline, rooms.directory)
+        self._others = OtherGateways(config, rooms.parts, rooms.pipeline, rooms.directory, health)
         self._hub = Hub(config.attached, rooms.directory, rooms.parts.registry, clock)
         self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES, rooms.pipeline.gate)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)

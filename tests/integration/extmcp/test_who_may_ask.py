@@ -7,7 +7,9 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
-from foreign_description import CODES
+from foreign_description import CODES, SERVICE
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from interlock_gateway.config import Config, Front, IdentityConfig, ServerConfig, TokenConfig
 from interlock_gateway.config_extmcp import ExtMcpConfig
 from interlock_gateway.config_identity import GrantConfig, JwtConfig
@@ -110,3 +112,16 @@ def test_no_configured_name_is_that_of_an_agent_behind_another_gateway() -> None
     issuer = JwtConfig(name="extmcp", issuer="https://example.org", audience=("a",), grants=(grant,))
     found = [words for _, words in contradictions(Config(identity=IdentityConfig(tokens=(token,), jwt=(issuer,))))]
     assert sum("agents behind MCP gateways" in words for words in found) == 2
+
+
+@pytest.mark.req("EXT-1", "CON-4")
+async def test_health_and_what_is_served_can_be_asked_there_too(socket_directory: Path) -> None:
+    async with asked(socket_directory) as at:
+        health = health_pb2_grpc.HealthStub(at.other.channel)
+        told = await health.Check(health_pb2.HealthCheckRequest(service="interlock.v1.ProviderHubService"), timeout=5)
+        assert told.status == health_pb2.HealthCheckResponse.SERVING
+        described = reflection_pb2_grpc.ServerReflectionStub(at.other.channel).ServerReflectionInfo(timeout=5)
+        await described.write(reflection_pb2.ServerReflectionRequest(file_containing_symbol=SERVICE.strip("/")))
+        answer = await described.read()
+        assert answer.WhichOneof("message_response") == "file_descriptor_response"
+        await described.done_writing()

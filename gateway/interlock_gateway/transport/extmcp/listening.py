@@ -12,7 +12,10 @@ from interlock_gateway.transport.extmcp.service import SERVICE, ExtMcpRpcs
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs, served
 from interlock_gateway.transport.grpc.listening import Listener
 from interlock_gateway.transport.grpc.server import GrpcioListener
+from interlock_gateway.transport.health import SERVICE as HEALTH_SERVICE
+from interlock_gateway.transport.health import Health
 from interlock_gateway.transport.http2.listener import Http2Listener
+from interlock_gateway.transport.reflection import reflected
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -22,8 +25,11 @@ SOCKET_MODE = 0o600
 class ExtMcpListener:
     """The addresses of `extmcp.listen`."""
 
-    def __init__(self, config: Config, parts: Parts, pipeline: CallPipeline, directory: Directory) -> None:
+    def __init__(
+        self, config: Config, parts: Parts, pipeline: CallPipeline, directory: Directory, health: Health
+    ) -> None:
         self._config = config
+        self._beside = health.served() | reflected((SERVICE, HEALTH_SERVICE))
         self._rpcs = ExtMcpRpcs(config.extmcp, parts, pipeline, directory)
         self._open = OpenRpcs(min(config.limits.max_provider_bytes, MOST_BYTES))
         self._listeners: list[Listener] = []
@@ -38,7 +44,8 @@ class ExtMcpListener:
         if not addresses:
             return []
         callers = Callers(self._config.extmcp.callers)
-        rpcs = served(SERVICE, self._rpcs.rpcs(), authenticator, self._open, callers.check)
+        rpcs = dict(served(SERVICE, self._rpcs.rpcs(), authenticator, self._open, callers.check))
+        rpcs |= self._beside
         kind = Http2Listener if self._config.server.front is Front.NGHTTP2 else GrpcioListener
         listener = kind(rpcs, self._open.max_bytes, tls)
         self._listeners.append(listener)

@@ -7,6 +7,7 @@ from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.providers.directory import Directory
+from interlock_gateway.transport.health import Health
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
 if TYPE_CHECKING:
@@ -18,9 +19,11 @@ LAST_WORDS_S = 0.1
 class OtherGateways:
     """MCP gateways that carry calls themselves, and ask here about them, if the configuration has any."""
 
-    def __init__(self, config: Config, parts: Parts, pipeline: CallPipeline, directory: Directory) -> None:
+    def __init__(
+        self, config: Config, parts: Parts, pipeline: CallPipeline, directory: Directory, health: Health
+    ) -> None:
         self._config = config
-        self._rooms = (parts, pipeline, directory)
+        self._rooms = (parts, pipeline, directory, health)
         self._listener: ExtMcpListener | None = None
 
     async def listen(self, door: Authenticator, tls: ServerTls | None) -> tuple[str, ...]:
