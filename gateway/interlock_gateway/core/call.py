@@ -85,7 +85,7 @@ class CallRequest:
     `deadline_s` is the seconds left to the client, `None` when it set no deadline; `trace` what it sent of its trace.
     `mcp_revision` is the revision of MCP that it came in by, empty for a call that came otherwise.
     With `rejoins`, a call that people are asked about is the same as the one of the same digest that waits for them
-    already, whatever its id: for surfaces whose clients know no call ids.
+    already, or runs by their leave, whatever its id: for surfaces whose clients know no call ids.
     """
 
     session_id: str

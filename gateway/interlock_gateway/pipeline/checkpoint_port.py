@@ -34,7 +34,7 @@ class CheckpointStore(Protocol):
         ...
 
     async def waiting_alike(self, session_id: str, digest: str) -> Checkpoint | None:
-        """The newest checkpoint of a call of that digest which waits, or was decided and not asked for since."""
+        """The newest checkpoint of a call of that digest which waits, was decided and not asked for since, or runs."""
         ...
 
     async def list_checkpoints(

@@ -29,7 +29,7 @@ from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
 from interlock_gateway.pipeline.resumptions import Caller
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.settling import Settling
-from interlock_gateway.pipeline.shared_answer import answer_to_come, hand_on
+from interlock_gateway.pipeline.shared_answer import answer_to_come, hand_on, joined
 from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.pipeline.tracing_port import Step
 from interlock_gateway.providers.port import EventSink, ignore_events
@@ -206,7 +206,7 @@ class CallPipeline:
         run = self._beginnings.run(principal, live, request, on_event)
         if not request.call_id:
             # Nobody knows the id that was made for this call yet, so nobody can repeat it while it runs.
-            return await self._through(run)
+            return await (joined(run, self._parts) or self._through(run))
         if (earlier := await self._earlier(run)) is not None:
             self._parts.tracer.ended(run, earlier)
             await self._parts.sessions.taint(live, tuple(live.facts.taints))

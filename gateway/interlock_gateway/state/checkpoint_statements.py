@@ -38,6 +38,7 @@ class _Progress:
 _DOCUMENT = RecordCodec(Checkpoint, columns=frozenset({*_COLUMN_NAMES, "answers", "closed_reason", "escalated"}))
 _PROGRESS = RecordCodec(_Progress)
 
+_UNSETTLED = (CallState.AWAITING_CHECKPOINT, CallState.DISPATCHING)
 _IS_IT = checkpoints.c.checkpoint_id == bindparam("id")
 _OF_CALL = (checkpoints.c.session_id == bindparam("session"), checkpoints.c.call_id == bindparam("call"))
 _IN_STATE = checkpoints.c.state == bindparam("state")
@@ -61,14 +62,14 @@ NEWEST_OF_CALL = Statement(
 )
 LIST = Statement(_BY_EXPIRY.where(_IN_STATE, *_BEHIND))
 LIST_OF_SESSION = Statement(_BY_EXPIRY.where(_IN_SESSION, _IN_STATE, *_BEHIND))
-# Those of calls that still wait: nobody has asked again since people decided.
+# Those of calls that still wait, since nobody has asked again after people decided, and of calls under way.
 WAITING_IN_SESSION = Statement(
     select(*_COLUMNS)
     .join(
         calls,
         (calls.c.session_id == checkpoints.c.session_id)
         & (calls.c.call_id == checkpoints.c.call_id)
-        & (calls.c.state == literal_column(f"'{CallState.AWAITING_CHECKPOINT.value}'")),
+        & calls.c.state.in_([literal_column(f"'{state.value}'") for state in _UNSETTLED]),
     )
     .where(_IN_SESSION, _IN_STATE)
     .order_by(checkpoints.c.expires_at, checkpoints.c.checkpoint_id)

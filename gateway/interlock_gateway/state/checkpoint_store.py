@@ -41,6 +41,7 @@ SWEEP = 200
 _ATTEMPTS = 50
 
 _LIVE = (CheckpointState.OPEN, CheckpointState.APPROVED)
+_ALIKE = (*_LIVE, CheckpointState.DENIED, CheckpointState.CONSUMED)
 
 
 class Checkpoints:
@@ -80,7 +81,7 @@ class Checkpoints:
         )
 
     async def waiting_alike(self, session_id: str, digest: str) -> Checkpoint | None:
-        """The newest checkpoint of a call of that digest which waits, or was decided and not asked for since."""
+        """The newest checkpoint of a call of that digest which waits, was decided and not asked for since, or runs."""
         return await self._reader.submit(partial(_waiting_alike, session_id=session_id, digest=digest))
 
     async def list_checkpoints(
@@ -324,7 +325,7 @@ def _list(
 def _waiting_alike(link: Link, session_id: str, digest: str) -> Checkpoint | None:
     alike = [
         checkpoint
-        for state in (CheckpointState.OPEN, CheckpointState.APPROVED, CheckpointState.DENIED)
+        for state in _ALIKE
         for row in link.rows(sql.WAITING_IN_SESSION, session=session_id, state=state.value, limit=SWEEP)
         if (checkpoint := sql.checkpoint_of(row)).digest == digest
     ]

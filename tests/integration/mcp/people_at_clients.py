@@ -1,5 +1,7 @@
 """A person at an MCP client who answers what they are asked in turn, and calls that wait for them."""
 
+import asyncio
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +10,8 @@ from interlock.provider import Tool, tool
 from mcp_types import ElicitResult
 
 PEOPLE: dict[str, Any] = {"people": [{"agent": "agent-a", "approver": "alice", "groups": ["dba"]}], "hold_s": 0.3}
+GATES: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+"""What `rebuild` waits for, by index."""
 APPROVE = ElicitResult(action="accept", content={"decision": "approve"})
 DENY = ElicitResult(action="accept", content={"decision": "deny", "reason": "not today"})
 
@@ -21,13 +25,20 @@ def asking_tools(ledger: Ledger) -> list[Tool[..., Any]]:
         ledger.ran.append(("drop", table))
         return f"dropped {table}"
 
+    @tool(destructive=False, reversible=True, requires_checkpoint=True)
+    async def rebuild(index: str) -> str:
+        """Take as long as the gate is closed."""
+        ledger.ran.append(("rebuild", index))
+        await GATES[index].wait()
+        return f"rebuilt {index}"
+
     @tool(destructive=False, reversible=True, requires_reverse_thinking=True)
     def ponder(value: str) -> str:
         """Do it after some thought."""
         ledger.ran.append(("ponder", value))
         return f"did {value}"
 
-    return [*ledger_tools(ledger), drop, ponder]
+    return [*ledger_tools(ledger), drop, rebuild, ponder]
 
 
 @dataclass

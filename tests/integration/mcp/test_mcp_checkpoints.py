@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from gateway_bench import MovableClock
 from interlock_gateway.approvals.answers import Said
+from interlock_gateway.config import PolicyConfig
 from interlock_gateway.core.checkpoint import ApproverDecision, Checkpoint, CheckpointState
 from interlock_gateway.core.session import Principal, Role
 from mcp import Client
 from mcp_bench import McpBench, mcp_bench, text_of
 from mcp_types import ElicitResult
-from people_at_clients import APPROVE, DENY, PEOPLE, Person, asking_tools
+from people_at_clients import APPROVE, DENY, GATES, PEOPLE, Person, asking_tools
 from waiting import eventually
 
 MODES = ("legacy", "2026-07-28")
@@ -242,3 +243,51 @@ async def test_what_an_approver_elsewhere_edits_or_says_is_what_the_client_gets(
     assert text_of(edited) == "dropped old_users"
     assert (text_of(answered), answered.is_error) == ("ask me on Monday", False)
     assert asking.at.ledger.ran == [("drop", "old_users")]
+
+
+@pytest.mark.req("MCP-1", "CHK-3")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_call_that_its_client_gives_up_while_it_runs_is_gone_on_with_and_runs_once(
+    asking: McpBench, mode: str
+) -> None:
+    gate = GATES[f"{mode}-index"]
+    alice, arguments = Person([APPROVE]), {"index": f"{mode}-index"}
+    async with asking.over_http(mode, elicitation_callback=alice) as client:
+        call = asyncio.create_task(client.call_tool("rebuild", arguments))
+        await eventually(lambda: len(asking.at.ledger.ran) == 1)
+        call.cancel()
+        again = asyncio.create_task(client.call_tool("rebuild", arguments))
+        await eventually(lambda: len(asking.at.gateway.rooms.pipeline.held) > 0)
+        gate.set()
+        answer = await again
+
+    assert text_of(answer) == f"rebuilt {mode}-index"
+    assert len(asking.at.ledger.ran) == 1
+    assert len(alice.asked) == 1
+
+
+@pytest.mark.req("MCP-1", "CHK-3", "CHK-5")
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_answer_under_policies_that_are_not_in_force_any_more_runs_nothing_and_is_asked_for_anew(
+    socket_directory: Path, mode: str
+) -> None:
+    custom = socket_directory / "overlay" / "custom"
+    custom.mkdir(parents=True)
+    policy = PolicyConfig(overlays=(socket_directory / "overlay",))
+    async with mcp_bench(socket_directory, mcp=PEOPLE, tools=asking_tools, policy=policy) as at:
+
+        async def meanwhile(_context: Any, _params: Any) -> ElicitResult:
+            note = custom / "note.rego"
+            if not note.exists():
+                note.write_text("package interlock.custom\n\nunused := 1\n")
+                assert (await at.at.gateway.rooms.policy.reload()).accepted
+            return APPROVE
+
+        async with at.over_http(mode, elicitation_callback=meanwhile) as client:
+            anew, done = await drop(client), await drop(client)
+        found = await checkpoints(at)
+
+    assert "has to be decided anew" in text_of(anew)
+    assert text_of(done) == "dropped users"
+    assert at.at.ledger.ran == [("drop", "users")]
+    assert [one.state for one in found].count(CheckpointState.CONSUMED) == 1

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from interlock_gateway.approvals.answers import Said
 from interlock_gateway.approvals.at_clients import CHANNEL
 from interlock_gateway.approvals.handlers import is_asked
-from interlock_gateway.core.call import CallRequest, CallResult, CallStatus, CheckpointMode
+from interlock_gateway.core.call import CallRequest, CallResult, CallState, CallStatus, CheckpointMode
 from interlock_gateway.core.checkpoint import Checkpoint, CheckpointState
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.session import Principal
@@ -36,6 +36,9 @@ from interlock_gateway.transport.mcp.relays import ByRequest, Relays
 from interlock_gateway.transport.mcp.request_state import KEY_NAME, AskedFor, RequestStateError, Round, Seal, new_round
 from interlock_gateway.transport.mcp.rounds import Rounds, Waiting
 
+LOOK_S = 2.0
+"""How often it is looked whether a call that was approved waits once more."""
+CHANGED = "Policy has changed since it was asked about, so it has to be decided anew."
 QUESTION = "approval"
 """The key of our question among those of a request."""
 _log = logging.getLogger(__name__)
@@ -115,11 +118,17 @@ class CheckpointCalls:
         self, principal: Principal, request: CallRequest, client: Client, on_event: EventSink, asking: Round | None
     ) -> CallResult | AskFirst:
         person = self._approvals.people.of(principal.id) if client.elicits else None
-        if asking is not None:
-            return await self._answered(_Asked(principal, person, asking), request, client, on_event)
-        call = replace(request, checkpoint_mode=CheckpointMode.DETACH, rejoins=not request.call_id)
+        # All the while: policy may ask once more when an approval is redeemed.
         with self._approvals.people.present(principal.id) if person is not None else nullcontext():
-            result = await self._pipeline.handle(principal, call, on_event)
+            if asking is not None:
+                return await self._answered(_Asked(principal, person, asking), request, client, on_event)
+            return await self._made(principal, person, request, client, on_event)
+
+    async def _made(
+        self, principal: Principal, person: Principal | None, request: CallRequest, client: Client, on_event: EventSink
+    ) -> CallResult | AskFirst:
+        call = replace(request, checkpoint_mode=CheckpointMode.DETACH, rejoins=not request.call_id)
+        result = await self._pipeline.handle(principal, call, on_event)
         if result.status is not CallStatus.AWAITING_CHECKPOINT:
             return result
         checkpoint = await self._checkpoint(request.session_id, result.call_id)
@@ -159,10 +168,15 @@ class CheckpointCalls:
             return await self._waiting(call)  # too many are held open: this one is asked for again
         if known.result is not None and known.settled:
             return known.result
+        if known.state is CallState.DISPATCHING:
+            # It runs by leave that was given: nobody has to decide any more, and it is not to be made again.
+            return await self._held(call, wait_s)
         return await self._waiting(call)
 
     async def _waiting(self, call: "_Call", note: str = "") -> CallResult:
         checkpoint = await self._checkpoint(call.request.session_id, call.result.call_id) or call.checkpoint
+        if checkpoint.checkpoint_id != call.checkpoint.checkpoint_id:
+            note = CHANGED
         words = waiting_words.words_for(checkpoint, self._clock.now(), note)
         return replace(call.result, content=(Text(words),), steering=())
 
@@ -177,9 +191,12 @@ class CheckpointCalls:
             if outcome.done():
                 return await outcome
             await asking
-            after = await self._checkpoint(call.request.session_id, call.result.call_id)
-            if after is not None and after.state is CheckpointState.OPEN:
-                return await self._waiting(call, _note(after, person))
+            while not outcome.done():
+                after = await self._checkpoint(call.request.session_id, call.result.call_id)
+                if after is not None and after.state is CheckpointState.OPEN:
+                    # Theirs was not enough, or policy asks anew, of what has changed meanwhile.
+                    return await self._waiting(call, _note(after, person))
+                await asyncio.wait((outcome,), timeout=LOOK_S)
             return await outcome
         finally:
             await _ended(asking)
@@ -278,10 +295,10 @@ def _refused(why: str) -> MCPError:
     return MCPError(INVALID_PARAMS, "Invalid or expired requestState", {"reason": "invalid_request_state"})
 
 
-def _note(checkpoint: Checkpoint, person: Principal) -> str:
-    """What became of asking the person, when the checkpoint is open after it."""
-    if any(answer.approver == person.id for answer in checkpoint.answers):
-        return f"{len(checkpoint.approvals)} of {checkpoint.quorum} people have approved it."
+def _note(now: Checkpoint, person: Principal) -> str:
+    """What became of asking the person, when the call waits after it."""
+    if any(answer.approver == person.id for answer in now.answers):
+        return f"{len(now.approvals)} of {now.quorum} people have approved it."
     return "The person at the client was asked and has not decided."
 
 
