@@ -162,3 +162,14 @@ async def test_nobody_is_let_in_beyond_what_there_is_room_for(socket_directory: 
         reader, writer = await asyncio.open_unix_connection(at.socket)
         assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
         writer.close()
+
+
+@pytest.mark.req("MCP-1", "AUTH-1")
+async def test_the_socket_is_its_owners_and_goes_with_the_gateway(socket_directory: Path) -> None:
+    async with mcp_bench(socket_directory) as at:
+        assert await asyncio.to_thread(mode_of, at.socket) == 0o600
+    assert await asyncio.to_thread(mode_of, at.socket) is None
+
+
+def mode_of(path: str) -> int | None:
+    return Path(path).stat().st_mode & 0o777 if Path(path).exists() else None
