@@ -1,9 +1,11 @@
 """The call that waits already, found by what it would do: for clients that know no call ids (CHK-4)."""
 
 import pytest
+from interlock_gateway.core.call import CallState
 from interlock_gateway.core.checkpoint import ApproverDecision, Checkpoint
+from interlock_gateway.core.operation import OperationState
 from interlock_gateway.state.store import SqlStateStore
-from state_records import NOW, a_checkpoint, a_denial, a_waiting_call, an_answer
+from state_records import NOW, a_checkpoint, a_denial, a_record, a_waiting_call, an_answer, an_operation
 
 
 async def opened(store: SqlStateStore, name: str, digest: str, at: float = NOW) -> Checkpoint:
@@ -44,3 +46,15 @@ async def test_a_call_that_people_decided_about_is_found_until_somebody_has_aske
     for name in ("approved", "denied"):
         await store.checkpoints.settle_waiting(a_denial(name))
     assert (await found(store, "d1"), await found(store, "d2")) == (None, None)
+
+
+@pytest.mark.req("CHK-4", "MCP-1")
+async def test_a_call_that_runs_by_leave_is_found_until_it_has_ended(store: SqlStateStore) -> None:
+    await opened(store, "c", "d1")
+    await store.checkpoints.answer_checkpoint("k-c", an_answer(), NOW)
+    begun = await store.checkpoints.begin_approved("k-c", "d1", a_record("c"), an_operation("c"), NOW)
+    assert begun.operation is not None
+
+    assert await found(store, "d1") == "c"
+    await store.calls.finish_call("s", "c", "op-s-c", CallState.COMPLETED, OperationState.DONE, now=NOW)
+    assert await found(store, "d1") is None
