@@ -14,7 +14,7 @@ from interlock.provider import ToolResult, tool
 from interlock.v1 import call_pb2, gateway_service_pb2, gateway_service_pb2_grpc
 from interlock_gateway.config import Front, ServerConfig
 from interlock_gateway.http2.status import Status
-from interlock_gateway.transport.grpc import server as grpc_server
+from interlock_gateway.transport.grpc import listening as grpc_listening
 from interlock_gateway.transport.http2 import listener as http2_listener
 from raw_wire import message, wired
 from served_gateway import holding, served
@@ -82,7 +82,7 @@ async def test_who_is_slow_to_take_a_large_answer_gets_all_of_it(
     socket_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http2_listener, "LAST_WORDS_S", 0.0)
-    monkeypatch.setattr(grpc_server, "LAST_WORDS_S", 0.0)
+    monkeypatch.setattr(grpc_listening, "LAST_WORDS_S", 0.0)
     much = "x" * 3_000_000
 
     @tool(read_only=True)
