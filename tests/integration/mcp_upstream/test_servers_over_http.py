@@ -50,6 +50,7 @@ class Raw:
     def __init__(self, answers: dict[str, bytes | None]) -> None:
         self.answers = answers
         self.heads: list[str] = []
+        self.requests: list[dict[str, Any]] = []
         self.writers: list[asyncio.StreamWriter] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -76,6 +77,7 @@ class Raw:
 
     def _answer(self, head: str, request: dict[str, Any]) -> bytes | None:
         method = request["method"] if request else head.partition(" ")[0]
+        self.requests.append(request)
         if method in self.answers:
             self.asked = request.get("id", getattr(self, "asked", 0))
             sent = self.answers[method]
@@ -93,11 +95,14 @@ class Raw:
 
 
 @asynccontextmanager
-async def raw(answers: dict[str, bytes | None], **config: Any) -> AsyncIterator[tuple[McpProvider, Raw]]:
+async def raw(
+    answers: dict[str, bytes | None], prefix: str = "", **config: Any
+) -> AsyncIterator[tuple[McpProvider, Raw]]:
     server = Raw(answers)
     async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listening:
         port = listening.sockets[0].getsockname()[1]
-        provider = provider_of(McpUpstreamConfig(url=f"http://127.0.0.1:{port}/mcp?key=1", **config))
+        url = f"http://127.0.0.1:{port}/mcp?key=1"
+        provider = provider_of(McpUpstreamConfig(url=url, **config), prefix=prefix)
         async with described(provider):
             yield provider, server
         await server.close()
@@ -279,3 +284,35 @@ async def test_https_is_checked_against_the_configured_authority_and_name(tmp_pa
                 assert (await provider.describe(5.0)).tools
             await provider.close()
         await server.close()
+
+
+def saying(result: dict[str, Any]) -> bytes:
+    """An answer that ends with its connection."""
+    body = b'{"jsonrpc":"2.0","id":ID,"result":' + json.dumps(result).encode() + b"}"
+    return b"HTTP/1.1 200 OK\r\n" + JSON + CLOSE + b"\r\n" + body
+
+
+def begins(**capabilities: Any) -> bytes:
+    """The answer to `initialize` of a server that can do so much."""
+    said = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, **capabilities}, "serverInfo": SERVER}
+    return saying(said)
+
+
+@pytest.mark.req("MCP-2", "MCP-3")
+async def test_a_tool_that_is_called_like_a_request_is_called_as_a_tool() -> None:
+    listed = saying({"tools": [{"name": "resources/read", "inputSchema": {}}]})
+    for prefix in ("", "up/"):
+        async with raw({"tools/list": listed}, prefix=prefix) as (provider, server):
+            assert text_of(await provider.execute(call(f"{prefix}resources/read"))) == "hello"
+            assert server.requests[-1]["method"] == "tools/call"
+
+
+@pytest.mark.req("MCP-3")
+async def test_a_request_that_passes_has_of_the_agent_what_it_asks_for_and_no_more() -> None:
+    answers: dict[str, bytes | None] = {"initialize": begins(resources={}), "resources/read": saying({"contents": []})}
+    async with raw(answers) as (provider, server):
+        for more in (b"7", b"null", b'{"progressToken":1}'):
+            given = b'{"uri":"file:///a","_meta":%b,"inputResponses":{"who":{}},"requestState":"s"}' % more
+            outcome = await provider.execute(call("up/resources/read", given))
+            assert outcome.data == {"contents": []}
+            assert server.requests[-1]["params"] == {"uri": "file:///a"}

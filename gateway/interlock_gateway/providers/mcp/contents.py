@@ -22,6 +22,8 @@ MAX_PARTS = 10_000
 MAX_UNKNOWN_PART = 64 * 1024
 _OF_THE_HOP = frozenset({"io.modelcontextprotocol/serverInfo"})
 """What a server says of itself with each result: it is said of the gateway's own answers anew."""
+_OURS = "dev.interlock/"
+"""How the names begin of what the gateway says with a result: nobody else says it of this call."""
 _RESULT_MEMBERS = frozenset({"content", "structuredContent", "isError", "resultType", "_meta"})
 _LINK_MEMBERS = frozenset({"type", "uri", "name", "title", "description", "mimeType", "size", "annotations", "_meta"})
 _EMBEDDED_MEMBERS = frozenset({"uri", "mimeType", "text", "blob"})
@@ -73,7 +75,7 @@ def _meta(result: Mapping[str, Any]) -> JsonObject:
     meta = result.get("_meta")
     if not isinstance(meta, dict):
         return {}
-    kept = {key: value for key, value in meta.items() if key not in _OF_THE_HOP}
+    kept = {key: value for key, value in meta.items() if key not in _OF_THE_HOP and not key.startswith(_OURS)}
     return {"_meta": kept} if kept else {}
 
 

@@ -11,6 +11,7 @@ from interlock_gateway.core.tool import ToolDefinition, ToolMetadata
 
 READ = "resources/read"
 GET = "prompts/get"
+_PARAMS = {READ: ("uri",), GET: ("name", "arguments")}
 _READS = ToolMetadata(concurrency_safe=True, read_only=True, open_world=True, audit_operation="read")
 _URI = {"type": "object", "properties": {"uri": {"type": "string"}}, "required": ["uri"]}
 _PROMPT = {
@@ -35,6 +36,11 @@ def passing_tools(
     if "prompts" in passes and "prompts" in capabilities:
         made.append(_definition(provider, GET, f"Get a prompt of {provider}.", _PROMPT))
     return tuple(made)
+
+
+def params_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a call's arguments goes into the request: what else a request has is the gateway's to say."""
+    return {name: given[name] for name in _PARAMS[method] if name in given}
 
 
 def _definition(provider: str, method: str, description: str, schema: Mapping[str, Any]) -> ToolDefinition:

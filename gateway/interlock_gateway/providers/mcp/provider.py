@@ -19,7 +19,7 @@ from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.providers.mcp.contents import error_outcome, result_outcome, whole_outcome
 from interlock_gateway.providers.mcp.link import LinkError, RefusedError, RequestId, RpcError, SessionGoneError
 from interlock_gateway.providers.mcp.messages import arguments
-from interlock_gateway.providers.mcp.passing import GET, READ, passing_tools
+from interlock_gateway.providers.mcp.passing import GET, READ, params_of, passing_name, passing_tools
 from interlock_gateway.providers.mcp.relay import Relay
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import MAX_LABEL, bounded
@@ -63,6 +63,7 @@ class McpProvider:
         self._described = asyncio.Event()
         self._change = asyncio.Event()
         self._listed: dict[str, Mapping[str, Any]] = {}
+        self._passing: dict[str, str] = {}
         self._listeners: list[Notice] = []
         self._in_flight = 0
         self._retired = False
@@ -106,6 +107,8 @@ class McpProvider:
             listing = await list_tools(upstream, self.name, self._prefix, timeout_s - (time.monotonic() - began))
         self._listed = listing.tools
         passing = passing_tools(self.name, self._target.passes, upstream.capabilities)
+        names = {one.name for one in passing}
+        self._passing = {name: one for one in PASSED if (name := passing_name(self.name, one)) in names}
         return Described(upstream.server_version, tuple(listing.definitions), tuple(listing.problems), passing)
 
     @property
@@ -222,9 +225,9 @@ class McpProvider:
 
     async def _outcome(self, invocation: Invocation, on_event: EventSink, until: float) -> ToolOutcome:
         upstream = self._live()
-        passed = invocation.tool.removeprefix(f"{self.name}/")
-        if passed in PASSED:
-            given, session_id = arguments(invocation.input), invocation.session_id
+        method, session_id = self._passing.get(invocation.tool), invocation.session_id
+        if method is not None:
+            passed, given = method, params_of(method, arguments(invocation.input))
 
             def send(more: Mapping[str, Any]) -> Awaitable[dict[str, Any]]:
                 return upstream.request(passed, {**given, **more}, invocation.deadline_s, session_id=session_id)
@@ -233,7 +236,7 @@ class McpProvider:
         name = invocation.tool.removeprefix(self._prefix)
         told = None if on_event is ignore_events else _progress_to(on_event)
         call = partial(upstream.call, name, invocation, told)
-        return result_outcome(await self._rounds(call, invocation.session_id, until), self.name)
+        return result_outcome(await self._rounds(call, session_id, until), self.name)
 
     async def _rounds(
         self, send: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]], session_id: str, until: float
