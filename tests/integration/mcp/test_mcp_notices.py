@@ -1,11 +1,14 @@
 """What MCP servers say unasked, told to the clients whom it is about (MCP-3)."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_bench import McpBench, text_of
 from mcp_types import ToolAnnotations
@@ -124,3 +127,26 @@ async def test_clients_hear_of_other_lists_and_of_the_resources_that_they_subscr
     assert {"notifications/resources/list_changed", "notifications/prompts/list_changed"} <= set(mine.told)
     assert "notifications/resources/updated" not in theirs.told
     del other
+
+
+@pytest.mark.req("MCP-3", "SEC-7")
+async def test_a_stream_tells_of_no_resource_that_could_not_be_subscribed_to(
+    noisy: McpBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock_gateway.transport.mcp.notices.MOST_SUBSCRIPTIONS", 1)
+    async with (
+        asyncio.timeout(10),
+        noisy.over_http("2026-07-28") as client,
+        client.listen(resource_subscriptions=["noisy://page", "noisy://other"]) as one,
+    ):
+        assert one.honored.resource_subscriptions == ["noisy://page"]
+        await client.call_tool("touch", {})
+        assert await anext(aiter(one)) == ResourceUpdated(uri="noisy://page")
+
+
+@pytest.mark.req("MCP-3", "SEC-2")
+async def test_nobody_subscribes_to_so_much_with_one_request_that_others_wait(noisy: McpBench) -> None:
+    async with noisy.over_http("2026-07-28") as client, asyncio.timeout(10):
+        with pytest.raises(MCPError, match="at most"):
+            async with client.listen(resource_subscriptions=[f"x:{number}" for number in range(100_000)]):
+                pass

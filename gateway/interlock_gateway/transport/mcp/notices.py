@@ -6,7 +6,9 @@ is told in the session whose call it was said in, and in no other: one connectio
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -20,6 +22,7 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     PromptListChangedNotification,
     ResourceListChangedNotification,
     ResourceUpdatedNotification,
@@ -30,6 +33,7 @@ from mcp_types import (
 from interlock_gateway.errors import ProviderError
 from interlock_gateway.providers.mcp.link import LinkError, RpcError
 from interlock_gateway.providers.mcp.provider import McpProvider
+from interlock_gateway.sessions.shares import Shares
 from interlock_gateway.transport.mcp.log_levels import Levels
 from interlock_gateway.transport.mcp.relays import Relays
 from interlock_gateway.transport.mcp.resource_watch import ResourceWatch
@@ -41,6 +45,8 @@ UPDATED = "notifications/resources/updated"
 RESOURCES, PROMPTS = "notifications/resources/list_changed", "notifications/prompts/list_changed"
 MOST_SUBSCRIPTIONS = 1000
 """Of one connection."""
+MOST_IN_ALL = 20_000
+"""Subscriptions; of these one principal never has all."""
 MOST_AT_ONCE = 1000
 """Notifications under way to clients; beyond that, more are dropped: a server may say as much as it likes."""
 SOON_S = 0.1
@@ -51,6 +57,14 @@ _LISTS: dict[str, tuple[ServerNotification, ServerEvent]] = {
 }
 _KIND_OF = {RESOURCES: "resources", PROMPTS: "prompts"}
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Held:
+    """What one client, of a principal, has subscribed to."""
+
+    principal_id: str
+    keys: set[tuple[str, str]] = field(default_factory=set)
 
 
 class Notices:
@@ -64,6 +78,8 @@ class Notices:
         self._clients: WeakKeyDictionary[Wire, ServerSession] = WeakKeyDictionary()
         self._followed: WeakSet[McpProvider] = WeakSet()
         self._subscribed: dict[tuple[str, str], set[object]] = {}
+        self._held: dict[object, _Held] = {}
+        self._shares = Shares(MOST_IN_ALL)
         self._watching: dict[tuple[str, str], ResourceWatch] = {}
         self._soon: dict[str, asyncio.TimerHandle] = {}
         self._telling: set[asyncio.Task[None]] = set()
@@ -94,14 +110,23 @@ class Notices:
         self.levels.set(wire, level)
         self.follow()
 
-    async def subscribe(self, of: Upstream, uri: str, who: object) -> None:
-        """`who` is told when the resource changes. Raises `MCPError`."""
+    async def subscribe(self, of: Upstream, uri: str, who: object, principal_id: str) -> None:
+        """`who`, a client of that principal, is told when the resource changes. Raises `MCPError`."""
         self.follow()
-        if sum(who in subscribers for subscribers in self._subscribed.values()) >= MOST_SUBSCRIPTIONS:
-            raise MCPError(-32602, f"there are {MOST_SUBSCRIPTIONS} subscriptions already")
         key = (of.name, uri)
-        subscribers = self._subscribed.setdefault(key, set())
-        subscribers.add(who)
+        held = self._held.get(who)
+        if held is None:
+            held = self._held[who] = _Held(principal_id)
+            if isinstance(who, Wire):  # it need not have said that it is there (`attach`)
+                who.on_close.append(partial(self.unsubscribed, who))
+        if key not in held.keys:
+            if len(held.keys) >= MOST_SUBSCRIPTIONS:
+                raise MCPError(INVALID_PARAMS, f"there are {MOST_SUBSCRIPTIONS} subscriptions already")
+            if self._shares.refusal(principal_id) is not None:
+                raise MCPError(INVALID_PARAMS, "you have as many subscriptions as you may; end some")
+            self._shares.take(principal_id)
+            held.keys.add(key)
+            self._subscribed.setdefault(key, set()).add(who)
         if key not in self._watching:
             self._watching[key] = ResourceWatch(of.provider, uri)
         try:
@@ -112,8 +137,18 @@ class Notices:
 
     def unsubscribe(self, uri: str, who: object) -> None:
         """`who` is not told any more."""
-        for key in [key for key, subscribers in self._subscribed.items() if key[1] == uri and who in subscribers]:
+        for key in [key for key in self._keys_of(who) if key[1] == uri]:
             self._unsubscribed(key, who)
+
+    def unsubscribed(self, who: object) -> None:
+        """`who` is told of nothing any more."""
+        for key in tuple(self._keys_of(who)):
+            self._unsubscribed(key, who)
+        self._held.pop(who, None)
+
+    def _keys_of(self, who: object) -> "Collection[tuple[str, str]]":
+        held = self._held.get(who)
+        return () if held is None else held.keys
 
     def close(self) -> None:
         """Tell nobody any more."""
@@ -127,10 +162,13 @@ class Notices:
     def _gone(self, wire: Wire) -> None:
         self._clients.pop(wire, None)
         self.levels.gone(wire)
-        for key in [key for key, subscribers in self._subscribed.items() if wire in subscribers]:
-            self._unsubscribed(key, wire)
 
     def _unsubscribed(self, key: tuple[str, str], who: object) -> None:
+        if key not in self._keys_of(who):
+            return
+        held = self._held[who]
+        held.keys.discard(key)
+        self._shares.give_back(held.principal_id)
         subscribers = self._subscribed.get(key, set())
         subscribers.discard(who)
         if not subscribers:

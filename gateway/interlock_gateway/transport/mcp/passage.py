@@ -5,7 +5,6 @@ servers' own, put together.
 """
 
 import binascii
-import contextlib
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
@@ -43,7 +42,7 @@ from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client, Context
 from interlock_gateway.transport.mcp.errors import COME_AGAIN, REFUSED
 from interlock_gateway.transport.mcp.freshness import FRESH
-from interlock_gateway.transport.mcp.notices import Notices
+from interlock_gateway.transport.mcp.notices import MOST_SUBSCRIPTIONS, Notices
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
 from interlock_gateway.transport.mcp.requests import CALL_ID_META, INTENT_META, encoded, text_in, trace_in
@@ -150,7 +149,7 @@ class Passage:
         owner = await self._shelves.owner_of(uri, await self.session_of(caller))
         if owner is None:
             raise MCPError(NO_RESOURCE, "Resource not found", {"uri": uri})
-        await self._notices.subscribe(owner, uri, ctx.lifespan_context)
+        await self._notices.subscribe(owner, uri, ctx.lifespan_context, caller.principal.id)
         return {}
 
     async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> dict[str, Any]:
@@ -160,19 +159,31 @@ class Passage:
 
     async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """A stream of what changes, until either side ends it; what nobody has does not change."""
-        session, who = await self.session_of(ctx.lifespan_context.caller(ctx)), object()
+        caller, who = ctx.lifespan_context.caller(ctx), object()
+        session = await self.session_of(caller)
         self._notices.follow()
-        uris = [str(uri) for uri in params.notifications.resource_subscriptions or ()]
+        wanted = params.notifications
+        uris = dict.fromkeys(map(str, wanted.resource_subscriptions or ()))
+        if len(uris) > MOST_SUBSCRIPTIONS:
+            raise MCPError(INVALID_PARAMS, f"a stream has at most {MOST_SUBSCRIPTIONS} resourceSubscriptions")
         try:
-            for uri in uris:
-                owner = await self._shelves.owner_of(uri, session)
-                if owner is not None:
-                    with contextlib.suppress(MCPError):
-                        await self._notices.subscribe(owner, uri, who)
-            return await self._listener(ctx, params)
+            heard = [uri for uri in uris if await self._subscribed(uri, session, who, caller)]
+            if wanted.resource_subscriptions is not None:
+                # Others may be told of the rest: what the session does not see it does not hear of.
+                wanted = wanted.model_copy(update={"resource_subscriptions": heard})
+            return await self._listener(ctx, params.model_copy(update={"notifications": wanted}))
         finally:
-            for uri in uris:
-                self._notices.unsubscribe(uri, who)
+            self._notices.unsubscribed(who)
+
+    async def _subscribed(self, uri: str, session: Session, who: object, caller: McpCaller) -> bool:
+        owner = await self._shelves.owner_of(uri, session)
+        if owner is None:
+            return False
+        try:
+            await self._notices.subscribe(owner, uri, who, caller.principal.id)
+        except MCPError:
+            return False
+        return True
 
     async def session_of(self, caller: McpCaller) -> Session:
         """The caller's session, opened or not."""
