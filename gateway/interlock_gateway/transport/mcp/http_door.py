@@ -13,7 +13,8 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from interlock_gateway.identity.authenticate import Authenticator
-from interlock_gateway.transport.http.listener import LAST_WORDS_S, Impatient, http_config
+from interlock_gateway.transport.http.listener import LAST_WORDS_S, http_config
+from interlock_gateway.transport.mcp.http_posts import Posts
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.tls.connected import connected_peer
 from interlock_gateway.transport.tls.server_tls import ServerTls
@@ -31,7 +32,7 @@ PEER = "interlock.peer"
 _log = logging.getLogger(__name__)
 
 
-class _Connection(Impatient):
+class _Connection(Posts):
     """A connection that tells its requests who is at its other end. `idle_since` says since when nothing was asked."""
 
     idle_since = 0.0
