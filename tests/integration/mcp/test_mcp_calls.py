@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp_bench import McpBench, mcp_bench, meta_of, text_of
 from mcp_types import Tool
 from waiting import eventually
@@ -151,3 +151,24 @@ async def test_one_call_id_has_one_outcome(at: McpBench) -> None:
     assert text_of(first) == text_of(again)
     assert meta_of(again)["dev.interlock/call_id"] == "c-1"
     assert at.at.ledger.names() == ["set_value"]
+
+
+CROOKED: list[dict[str, Any]] = [
+    {"dev.interlock/workdir": 5},
+    {"dev.interlock/intent": "x" * 5000},
+    {"dev.interlock/call_id": []},
+]
+
+
+@pytest.mark.req("MCP-1")
+async def test_what_a_call_says_of_itself_in_meta_is_taken_and_what_is_none_refused(
+    socket_directory: Path, work: Work
+) -> None:
+    root = str(socket_directory)
+    said: Any = {"dev.interlock/workdir": root, "dev.interlock/intent": "look around"}
+    async with mcp_bench(socket_directory, tools=work.tools, workspace_roots=(root,)) as at, at.over_socket() as client:
+        assert text_of(await client.call_tool("where", {}, meta=said)) == root
+        for crooked in CROOKED:
+            with pytest.raises(MCPError) as refused:
+                await client.call_tool("where", {}, meta=crooked)  # type: ignore[arg-type]  # as a client may get it wrong
+            assert refused.value.error.data["field"] == next(iter(crooked))

@@ -60,11 +60,16 @@ class Work:
             return ""
 
         @tool(read_only=True, concurrency_safe=True)
+        def where(context: ToolContext) -> str:
+            """Tell where it works."""
+            return context.workdir
+
+        @tool(read_only=True, concurrency_safe=True)
         def shapeless() -> ToolResult:
             """Answer with a list."""
             return ToolResult(data=[1, 2])
 
-        return [*ledger_tools(ledger), count, wait, write_slowly, weather, listen, shapeless]
+        return [*ledger_tools(ledger), count, wait, write_slowly, weather, listen, where, shapeless]
 
     async def _waited(self) -> str:
         self.begun.set()

@@ -14,6 +14,7 @@ from interlock_gateway.transport.mcp.reflecting import deliverable_in
 from interlock_gateway.transport.mcp.wires import McpCaller
 
 CALL_ID_META = "dev.interlock/call_id"
+WORKDIR_META = "dev.interlock/workdir"
 INTENT_META = "dev.interlock/intent"
 
 
@@ -27,6 +28,7 @@ def call_request(caller: McpCaller, params: CallToolRequestParams) -> CallReques
         call_id=text_in(caller.meta, CALL_ID_META),
         tool=params.name,
         input=b"" if given is None else encoded(given),
+        workdir=text_in(caller.meta, WORKDIR_META),
         intent=text_in(caller.meta, INTENT_META),
         deliverable=deliverable,
         trace=trace_in(caller.meta),
