@@ -5,7 +5,6 @@ The SDK is imported when the first of them is connected: who has none does not p
 
 import asyncio
 import contextlib
-import importlib
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
@@ -18,6 +17,7 @@ from interlock_gateway.providers.kept import Described, ProviderKind
 from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.providers.mcp.contents import error_outcome, result_outcome, whole_outcome
 from interlock_gateway.providers.mcp.link import LinkError, RefusedError, RequestId, RpcError, SessionGoneError
+from interlock_gateway.providers.mcp.loading import load
 from interlock_gateway.providers.mcp.messages import arguments
 from interlock_gateway.providers.mcp.passing import GET, READ, params_of, passing_name, passing_tools
 from interlock_gateway.providers.mcp.relay import Relay
@@ -287,8 +287,8 @@ class McpProvider:
         if self._connection is not None:
             await self._connection.close()
             await self._wait_before_it_is_opened_again()
-        await asyncio.to_thread(importlib.import_module, "interlock_gateway.providers.mcp.listing")
-        await asyncio.to_thread(importlib.import_module, "interlock_gateway.providers.mcp.connection")
+        home = "interlock_gateway.providers.mcp"
+        await asyncio.to_thread(load, f"{home}.listing", f"{home}.connection")
         from interlock_gateway.providers.mcp.connection import Connection  # noqa: PLC0415 -- it brings the SDK
 
         self._connection = connection = Connection(

@@ -13,6 +13,7 @@ from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.identity.peer import Peer
+from interlock_gateway.providers.mcp.loading import load
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.tls.server_tls import ServerTls
@@ -173,11 +174,8 @@ class McpListener:
 
 
 async def _loaded(parts: SurfaceParts) -> "Surface":
-    await asyncio.to_thread(_load)
+    home = "interlock_gateway.transport.mcp"
+    await asyncio.to_thread(load, f"{home}.surface", f"{home}.stream", f"{home}.http_host")
     from interlock_gateway.transport.mcp.surface import Surface  # noqa: PLC0415 -- loaded a moment ago
 
     return Surface(parts)
-
-
-def _load() -> None:
-    import interlock_gateway.transport.mcp.stream  # noqa: F401, PLC0415 -- as this file says at its head
