@@ -22,6 +22,7 @@ from waiting import eventually
 
 Answer = health_pb2.HealthCheckResponse
 GATEWAY, ADMIN = "interlock.v1.GatewayService", "interlock.v1.AdminService"
+HUB = "interlock.v1.ProviderHubService"
 
 
 async def health_of(at: Bench, service: str = "") -> Any:
@@ -174,7 +175,7 @@ async def reflected(at: Bench, address: str) -> set[str]:
 
 
 async def test_reflection_lists_what_each_listener_serves(at: Bench) -> None:
-    always = {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection", GATEWAY}
+    always = {"grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection", GATEWAY, HUB}
     assert await reflected(at, at.gateway.endpoints.agents[0]) == always
     people = {ADMIN, "interlock.v1.ApprovalService"}
     assert await reflected(at, at.gateway.endpoints.agents[1]) == {*always, *people}
