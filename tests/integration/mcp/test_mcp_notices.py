@@ -1,6 +1,7 @@
 """What MCP servers say unasked, told to the clients whom it is about (MCP-3)."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_bench import McpBench, text_of
 from mcp_types import ToolAnnotations
 from passing_servers import in_front_of
+from test_mcp_http_door import ACCEPT, ENVELOPE, MODERN
 from waiting import eventually
 
+LEVEL = "io.modelcontextprotocol/logLevel"
 MODES = ("legacy", "2026-07-28")
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}")
@@ -34,6 +37,13 @@ def noisy_server() -> MCPServer:
         for level in ("debug", "info", "error"):
             await ctx.log(level, f"{level} of {ctx.request_id is not None}", logger_name="noisy")
         return "said"
+
+    @server.tool(annotations=READS)
+    async def shout(ctx: Context) -> str:
+        """Log more than anybody reads."""
+        for _ in range(1500):
+            await ctx.log("error", "x" * 20_000, logger_name="noisy")
+        return "shouted"
 
     @server.tool(annotations=READS)
     async def touch(ctx: Context) -> str:
@@ -150,3 +160,21 @@ async def test_nobody_subscribes_to_so_much_with_one_request_that_others_wait(no
         with pytest.raises(MCPError, match="at most"):
             async with client.listen(resource_subscriptions=[f"x:{number}" for number in range(100_000)]):
                 pass
+
+
+@pytest.mark.req("MCP-3", "SEC-2")
+async def test_a_client_that_does_not_read_what_it_is_told_keeps_nobody_else_from_hearing(noisy: McpBench) -> None:
+    heard, params = Heard(), {"name": "shout", "arguments": {}, "_meta": ENVELOPE | {LEVEL: "error"}}
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    headers = {**ACCEPT, **MODERN, "mcp-method": "tools/call", "mcp-name": "shout", "host": noisy.address}
+    headers |= {"authorization": f"Bearer {noisy.other}", "content-length": str(len(asked))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    host, _, port = noisy.address.rpartition(":")
+    async with noisy.over_http(**heard.callbacks()) as client, asyncio.timeout(20):
+        _, deaf = await asyncio.open_connection(host, int(port), limit=1024)
+        deaf.write(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + asked)
+        await eventually(lambda: noisy.at.gateway.rooms.pipeline.in_flight == 1)
+        await eventually(lambda: noisy.at.gateway.rooms.pipeline.in_flight == 0)
+        await client.call_tool("speak", {})
+        await eventually(lambda: len(heard.logged) == 3)
+        deaf.close()

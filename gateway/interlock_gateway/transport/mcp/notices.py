@@ -6,6 +6,7 @@ is told in the session whose call it was said in, and in no other: one connectio
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,8 +48,8 @@ MOST_SUBSCRIPTIONS = 1000
 """Of one connection."""
 MOST_IN_ALL = 20_000
 """Subscriptions; of these one principal never has all."""
-MOST_AT_ONCE = 1000
-"""Notifications under way to clients; beyond that, more are dropped: a server may say as much as it likes."""
+MOST_AT_ONCE = 100
+"""Notifications under way to one client; beyond that, more are dropped: a server may say as much as it likes."""
 SOON_S = 0.1
 """Changes of a list that come so shortly after each other are told as one."""
 _LISTS: dict[str, tuple[ServerNotification, ServerEvent]] = {
@@ -83,6 +84,7 @@ class Notices:
         self._watching: dict[tuple[str, str], ResourceWatch] = {}
         self._soon: dict[str, asyncio.TimerHandle] = {}
         self._telling: set[asyncio.Task[None]] = set()
+        self._under_way: Counter[object] = Counter()
 
     def attach(self, wire: Wire, session: ServerSession) -> None:
         """Tell the client of `wire` from now on."""
@@ -98,7 +100,7 @@ class Notices:
                 self._followed.add(server)
                 server.on_notice(self._listener(server))
             if server.logs and (work := self.levels.tell(server)) is not None:
-                self._aside(work)
+                self._aside(work, server)
 
     def asked(self, level: str | None) -> None:
         """A request says from which level on it wants to hear what is logged while it is answered."""
@@ -196,8 +198,8 @@ class Notices:
         del self._soon[method]
         notification, event = _LISTS[method]
         for session in tuple(self._clients.values()):
-            self._aside(session.send_notification(notification))
-        self._aside(self._bus.publish(event))
+            self._aside(session.send_notification(notification), session)
+        self._aside(self._bus.publish(event), self._bus)
 
     def _updated(self, provider: str, params: Mapping[str, Any]) -> None:
         uri = params.get("uri")
@@ -207,22 +209,29 @@ class Notices:
         told = ResourceUpdatedNotification(params=ResourceUpdatedNotificationParams(uri=uri))
         for who in tuple(subscribers):
             if isinstance(who, Wire) and (session := self._clients.get(who)) is not None:
-                self._aside(session.send_notification(told))
-        self._aside(self._bus.publish(ResourceUpdated(uri=uri)))
+                self._aside(session.send_notification(told), session)
+        self._aside(self._bus.publish(ResourceUpdated(uri=uri)), self._bus)
 
     def _logged(self, params: Mapping[str, Any], session_id: str) -> None:
         client = self._relays.open_in(session_id)
         if client is not None and self.levels.wants(client.wire, client.log_level, params.get("level")):
-            self._aside(client.tell(LOGGED, params))
+            self._aside(client.tell(LOGGED, params), client)
 
-    def _aside(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do it beside what goes on; what goes wrong with it is a client's that has gone."""
-        if len(self._telling) >= MOST_AT_ONCE:
+    def _aside(self, work: Coroutine[Any, Any, object], whom: object) -> None:
+        """Tell `whom` beside what goes on; what goes wrong with it is a client's that has gone, or does not read."""
+        if self._under_way[whom] >= MOST_AT_ONCE:
             work.close()
             return
         task = asyncio.create_task(_quietly(work))
         self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        self._under_way[whom] += 1
+        task.add_done_callback(partial(self._told, whom))
+
+    def _told(self, whom: object, task: asyncio.Task[None]) -> None:
+        self._telling.discard(task)
+        self._under_way[whom] -= 1
+        if not self._under_way[whom]:
+            del self._under_way[whom]
 
 
 async def _quietly(work: Coroutine[Any, Any, object]) -> None:
