@@ -16,6 +16,8 @@ from interlock_gateway.transport.mcp.stateless import Stateless
 from interlock_gateway.transport.mcp.surface import Surface
 from interlock_gateway.transport.mcp.wires import Wire
 
+EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - what is not to be taken for a name
+
 
 class HttpHost:
     """The application of one address, and the sessions that it has open."""
@@ -66,5 +68,6 @@ class HeaderSchemas:
 def origins_of(parts: SurfaceParts) -> Origins:
     """The hosts that are configured, and those of the addresses themselves."""
     places = (parse_address(text) for text in parts.config.listen if not text.startswith("unix:"))
-    named = [place.host for place in places if isinstance(place, TcpAddress)]
+    # "Everywhere" is no name of anything, and browsers take 0.0.0.0 for this machine.
+    named = [place.host for place in places if isinstance(place, TcpAddress) and place.host not in EVERYWHERE]
     return Origins((*parts.config.hosts, *named), parts.config.origins)
