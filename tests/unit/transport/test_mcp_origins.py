@@ -24,7 +24,8 @@ def test_hosts_of_the_server_are_known(host: str) -> None:
 @pytest.mark.parametrize(
     "host",
     ["", "evil.example", "mcp.example.com.evil.example", "xmcp.example.com", "localhost.", "0.0.0.0:7090", "[::]",
-     "10.0.0.6", "127.0.0.1.nip.io", "127.0.0.1:7090@evil.example", "localhost:7090:1", "localhost/evil", "[::ffff:10.0.0.9]"],
+     "10.0.0.6", "127.0.0.1.nip.io", "127.0.0.1:7090@evil.example", "localhost:7090:1", "localhost/evil",
+     "[::ffff:10.0.0.9]"],
 )  # fmt: skip
 def test_others_are_not(host: str) -> None:
     assert refused(("host", host))
