@@ -35,10 +35,12 @@ def interlock(*arguments: str, env: dict[str, str] | None = None) -> Result:
 
 
 @asynccontextmanager
-async def wrapped(state: Path, *options: str, mode: str = "auto", **client: Any) -> AsyncIterator[Client]:
+async def wrapped(
+    state: Path, *, server: tuple[str, ...] = SERVER, mode: str = "auto", **client: Any
+) -> AsyncIterator[Client]:
     """A client of a wrapped server, as its configuration would start it."""
     environment = {"INTERLOCK__STATE__DIR": str(state), "PATH": os.environ["PATH"], "GIVEN": "by the client"}
-    arguments = [*INTERLOCK[1:], "mcp", "wrap", *options, "--", *SERVER]
+    arguments = [*INTERLOCK[1:], "mcp", "wrap", "--", *server]
     parameters = StdioServerParameters(command=INTERLOCK[0], args=arguments, env=environment)
     async with Client(stdio_client(parameters), mode=mode, **client) as made:
         yield made
@@ -62,13 +64,10 @@ def text(result: types.CallToolResult) -> str:
     return "".join(part.text for part in result.content if isinstance(part, types.TextContent))
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.req("MCP-4", "TOOL-3", "MCP-2")
-async def test_a_wrapped_server_works_once_the_person_at_the_client_consented(
-    socket_directory: Path, mode: str
-) -> None:
+async def test_a_wrapped_server_works_once_the_person_at_the_client_consented(socket_directory: Path) -> None:
     person = Person()
-    async with wrapped(socket_directory, mode=mode, elicitation_callback=person) as client:
+    async with wrapped(socket_directory, elicitation_callback=person) as client:
         listed = {tool.name for tool in (await client.list_tools()).tools}
         assert listed == {tool.name for tool in TOOLS} | {"resolve", "read_artifact", "search_artifact"}
         said = await client.call_tool("echo", {"text": "hello"})
@@ -81,18 +80,29 @@ async def test_a_wrapped_server_works_once_the_person_at_the_client_consented(
         wrecked = await client.call_tool("wreck", {})
         assert (wrecked.is_error, text(wrecked)) == (False, "done")
         assert "wreck is destructive" in person.asked[1]
-    if mode == "auto":
-        # It is remembered: nobody is asked again.
-        again = Person()
-        async with wrapped(socket_directory, elicitation_callback=again) as client:
-            assert text(await client.call_tool("echo", {"text": "again"})) == "again"
-        assert not again.asked
+
+
+@pytest.mark.req("MCP-4", "TOOL-3")
+async def test_consent_is_asked_for_once_by_whatever_revision_and_remembered(socket_directory: Path) -> None:
+    server = crooked_config("good").command
+    refusing, agreeing, nobody = Person("no"), Person(), Person()
+    async with wrapped(socket_directory, server=server, mode="legacy", elicitation_callback=refusing) as client:
+        # Undeclared as it is, the call itself is still asked about; the person approves that.
+        for _ in range(2):
+            await client.call_tool("echo", {})
+        assert ["declare of themselves" in question for question in refusing.asked].count(True) == 1
+    async with wrapped(socket_directory, server=server, mode="legacy", elicitation_callback=agreeing) as client:
+        assert text(await client.call_tool("echo", {})) == "hello"
+        assert len(agreeing.asked) == 1
+    async with wrapped(socket_directory, server=server, elicitation_callback=nobody) as client:
+        assert text(await client.call_tool("echo", {})) == "hello"
+    assert not nobody.asked
 
 
 @pytest.mark.req("MCP-4", "TOOL-3")
 async def test_without_consent_a_call_says_how_to_give_it(socket_directory: Path) -> None:
-    async with wrapped(socket_directory) as client:
-        denied = await client.call_tool("echo", {"text": "hello"})
+    async with wrapped(socket_directory, server=crooked_config("good").command) as client:
+        denied = await client.call_tool("echo", {})
         assert denied.is_error
         assert "--confirm" in text(denied)
 
