@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from attaching import PATIENCE_S, Agents, agents
+from attaching import PATIENCE_S, Agents, agents, description
 from interlock import Gateway as Client
 from interlock.admin import Admin
 from interlock.errors import NotAuthorizedError, RequestError
@@ -14,7 +14,10 @@ from interlock.results import CallStatus
 from interlock.v1 import registry_pb2
 from interlock_gateway.config import Front
 from interlock_gateway.config_attached import AttachedConfig, AttachedProviderConfig
+from interlock_gateway.core.session import Principal, Role
+from interlock_gateway.errors import RequestError as GatewayRequestError
 from interlock_gateway.pipeline.enforce import NO_HANDLER
+from interlock_gateway.providers.attached.link import FrameLink
 from waiting import eventually
 
 BELIEVED = AttachedConfig(providers=(AttachedProviderConfig(principal="alice", trust="declared"),))
@@ -168,3 +171,18 @@ async def test_nobody_attaches_where_the_configuration_says_so(socket_directory:
         with pytest.raises(RequestError, match="lets nobody attach"):
             async with attach_tools([read_note], at.address, token=at.tokens["alice"]):
                 pytest.fail("it is switched off")
+
+
+@pytest.mark.req("AUTH-1", "SDK-1")
+async def test_an_attachment_ends_with_the_credential_that_it_came_by(socket_directory: Path) -> None:
+    async with agents(socket_directory) as at:
+        hub, link = at.bench.gateway._hub, FrameLink()
+        brief = Principal("dex:ana", "jwt", frozenset({Role.AGENT}), expires_at=at.bench.clock.now() + 0.1)
+        attached = await hub.attach(brief, description("look"), link)
+        assert at.bench.gateway.tool("look", "dex:ana") is not None
+        await asyncio.wait_for(link.closed.wait(), PATIENCE_S)
+        with pytest.raises(GatewayRequestError, match="has ended"):
+            await anext(link.frames())
+        hub.detach(attached)
+        assert at.bench.gateway.tool("look", "dex:ana") is None
+        assert len(hub) == 0
