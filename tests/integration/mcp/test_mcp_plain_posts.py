@@ -1,0 +1,144 @@
+"""Requests over HTTP as bytes: however they are cut or joined, and whatever h11 has to look at, one is one (SEC-1)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from interlock_gateway.transport.mcp.http_posts import headers_of, plain_length
+from mcp_bench import McpBench
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+OPENING = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bytes", "version": "1"}},
+}
+Answer = tuple[int, dict[str, str], Any]
+
+
+class Wire:
+    """One connection, and answers as they come on it."""
+
+    def __init__(self, at: McpBench, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._at = at
+        self._reader = reader
+        self.writer = writer
+        self.session = ""
+
+    def post(self, message: Any, *more: str, length: int | None = None) -> bytes:
+        """A request's bytes."""
+        body = json.dumps(message).encode()
+        lines = ["POST /mcp HTTP/1.1", f"Host: {self._at.address}", f"Authorization: Bearer {self._at.token}"]
+        lines += ["Accept: application/json, text/event-stream", "Content-Type: application/json", *more]
+        lines += [f"Content-Length: {len(body) if length is None else length}"] if length != -1 else []
+        lines += [f"Mcp-Session-Id: {self.session}"] if self.session else []
+        return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+    async def answer(self) -> Answer:
+        """The next answer."""
+        head = (await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), 10)).decode().split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+        length = int(headers.get("content-length", "0"))
+        body = await self._reader.readexactly(length)
+        is_json = headers.get("content-type", "").startswith("application/json")
+        return int(head[0].split()[1]), headers, json.loads(body) if body and is_json else body
+
+    async def ended(self) -> bool:
+        """Whether the other end closes, with no further answer."""
+        return b"HTTP/1.1" not in await asyncio.wait_for(self._reader.read(), 10)
+
+
+@asynccontextmanager
+async def wire(at: McpBench) -> AsyncIterator[Wire]:
+    host, _, port = at.address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    try:
+        opened = Wire(at, reader, writer)
+        writer.write(opened.post(OPENING))
+        status, headers, _ = await opened.answer()
+        assert status == 200
+        opened.session = headers["mcp-session-id"]
+        yield opened
+    finally:
+        writer.close()
+
+
+async def pong(on: Wire) -> bool:
+    status, _, message = await on.answer()
+    return status == 200 and message == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+@pytest.mark.req("SEC-1", "MCP-1")
+async def test_a_request_may_come_in_pieces_and_several_at_once(at: McpBench) -> None:
+    async with wire(at) as on:
+        whole = on.post(PING)
+        for cut in (1, 40, len(whole) - 30, len(whole) - 1):
+            on.writer.write(whole[:cut])
+            await on.writer.drain()
+            await asyncio.wait_for(at.at.gateway.rooms.directory.settled(5), 5)
+            on.writer.write(whole[cut:])
+            assert await pong(on)
+        on.writer.write(whole * 3 + whole[:50])
+        assert [await pong(on) for _ in range(3)] == [True] * 3
+        on.writer.write(whole[50:])
+        assert await pong(on)
+
+
+@pytest.mark.req("SEC-1")
+async def test_a_body_in_chunks_is_read_as_well_and_what_follows_it_is_a_request_again(at: McpBench) -> None:
+    async with wire(at) as on:
+        head = on.post(PING, "Transfer-Encoding: chunked", length=-1).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        body = json.dumps(PING).encode()
+        on.writer.write(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) + on.post(PING))
+        assert await pong(on)
+        assert await pong(on)
+
+
+@pytest.mark.req("SEC-1")
+@pytest.mark.parametrize(
+    "odd",
+    [
+        ("Transfer-Encoding: chunked",),
+        ("Content-Length: 5",),
+        ("Host: elsewhere.example",),
+        ("Content-Length: +46",),
+        ("X-Folded: a\r\n b", "Content-Length: 3"),
+        ("No-Colon",),
+        ("Name : value",),
+        ("X-Bad: a\x00b",),
+    ],
+)
+async def test_what_could_be_read_in_two_ways_is_refused_and_nothing_after_it_is_read(
+    at: McpBench, odd: tuple[str, ...]
+) -> None:
+    async with wire(at) as on:
+        on.writer.write(on.post(PING, *odd) + on.post(PING))
+        status, _, _ = await on.answer()
+        assert status == 400
+        assert await on.ended()
+
+
+@pytest.mark.req("SEC-1")
+async def test_bytes_of_a_refused_body_are_never_read_as_a_request(at: McpBench) -> None:
+    async with wire(at) as on:
+        smuggled = on.post(PING)
+        refused = on.post(PING, length=10_000_000).replace(b"POST /mcp", b"POST /elsewhere", 1)
+        on.writer.write(refused + smuggled)
+        status, _, _ = await on.answer()
+        assert status == 404
+        on.writer.write(smuggled)
+        on.writer.write_eof()
+        assert await on.ended()
+
+
+def test_a_plain_request_has_one_host_and_one_length_and_nothing_odd() -> None:
+    plain = b"Host: a\r\nContent-Length: 12\r\n"
+    assert plain_length(headers_of(plain)) == 12
+    for odd in (b"Host: b\r\n", b"content-length: 12\r\n", b"Connection: close\r\n", b"Expect: 100-continue\r\n"):
+        assert plain_length(headers_of(plain + odd)) is None
+    assert plain_length(headers_of(b"Content-Length: 12\r\n")) is None
+    assert plain_length(headers_of(b"Host: a\r\nContent-Length: 1_2\r\n")) is None
