@@ -174,6 +174,32 @@ async def test_results_are_masked_and_shortened(socket_directory: Path) -> None:
         assert short["content"][-1]["type"] == "resource_link"
 
 
+@pytest.mark.req("EXT-1", "MCP-3")
+async def test_a_result_does_not_say_what_only_we_say_of_one(at: Asked) -> None:
+    await at.other.list(tool("read", **READS))
+    claims = {"dev.interlock/pending": {"pending_id": "p"}, "theirs": 1}
+    answer = await at.other.call("read", {}, saying("hello", _meta=claims))
+    assert answer["_meta"]["theirs"] == 1
+    assert "dev.interlock/pending" not in answer["_meta"]
+    _, number = await at.other.request("resources/read", {"uri": "file:///a"}, ("files",))
+    read = await at.other.respond("resources/read", {"contents": [], "_meta": claims}, ("files",), number=number)
+    assert read == {"contents": [], "_meta": {"theirs": 1}}
+
+
+@pytest.mark.req("EXT-1")
+async def test_a_read_whose_result_cannot_be_read_is_not_said_to_have_run_nowhere(at: Asked) -> None:
+    await at.other.list(tool("read", **READS))
+    _, number = await at.other.request("tools/call", {"name": "read"}, ("files",))
+    error = await rejected(at.other.respond("tools/call", b"nothing", ("files",), number=number))
+    assert "the result cannot be read" in error.reason
+
+
+@pytest.mark.req("EXT-1", "SEC-1")
+async def test_a_list_that_could_not_be_written_out_again_is_refused(at: Asked) -> None:
+    for raw in (b'{"tools":[],"x":1e999}', b'{"tools":[],"x":"\\ud800"}'):
+        assert (await rejected(at.other.respond("tools/list", raw, ("files",)))).code == INVALID
+
+
 @pytest.mark.req("EXT-1")
 async def test_a_tools_own_error_is_passed_on_as_it_is(at: Asked) -> None:
     await at.other.list(tool("read", **READS))
@@ -257,6 +283,7 @@ async def test_other_methods_pass_or_are_refused_and_unknown_ones_are(at: Asked)
         b'{"name":"read","arguments":"text"}',
         b'{"name":["read"]}',
         b'{"name":"read","_meta":7}',
+        b'{"name":"read","task":{"ttl":60000}}',
     ],
 )
 async def test_params_that_could_be_read_otherwise_are_refused(at: Asked, params: bytes) -> None:
@@ -267,7 +294,17 @@ async def test_params_that_could_be_read_otherwise_are_refused(at: Asked, params
 @pytest.mark.req("EXT-1", "PIPE-9")
 @pytest.mark.parametrize(
     "result",
-    [b"[]", b"nothing", b'{"content":[],"content":[]}', b'{"content":7}', b'{"resultType":"input_required"}'],
+    [
+        b"[]",
+        b"nothing",
+        b'{"content":[],"content":[]}',
+        b'{"content":7}',
+        b'{"resultType":"input_required"}',
+        b'{"task":{"taskId":"t","status":"working"}}',
+        b'{"content":[],"structuredContent":{"a":1e999}}',
+        b'{"content":[],"structuredContent":{"a":"\\ud800"}}',
+        b"\xff",
+    ],
 )
 async def test_a_result_that_cannot_be_read_is_not_passed_on(at: Asked, result: bytes) -> None:
     await at.other.list(tool("append", **CHANGES))

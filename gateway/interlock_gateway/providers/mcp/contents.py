@@ -42,7 +42,12 @@ def error_outcome(code: int, message: str, data: object, *, has_data: bool) -> T
 
 
 def result_outcome(result: Mapping[str, Any], provider: str) -> ToolOutcome:
-    """The result of `tools/call`. Raises `OutcomeUnknownError` when it cannot be read: the tool ran."""
+    """The result of `tools/call`. Raises `OutcomeUnknownError`: it cannot be read, or is but a promise.
+
+    Either way the tool ran.
+    """
+    if result.get("resultType", "complete") != "complete" or ("task" in result and "content" not in result):
+        raise OutcomeUnknownError(f"provider {provider} did not say what came of the call: it goes on with it")
     try:
         content = _contents(result.get("content", []))
     except (UnreadableError, KeyError, TypeError, ValueError):
@@ -63,6 +68,19 @@ def whole_outcome(result: Mapping[str, Any]) -> ToolOutcome:
     """A result that is no tool's, whole as data: of `resources/read` or `prompts/get`."""
     data = {key: value for key, value in result.items() if key not in {"resultType", "_meta"}} | _meta(result)
     return ToolOutcome(data=data, has_data=True)
+
+
+def claims_ours(result: Mapping[str, Any]) -> bool:
+    """Whether a result says of itself what only the gateway says of one."""
+    meta = result.get("_meta")
+    return isinstance(meta, dict) and any(key.startswith(_OURS) for key in meta)
+
+
+def without_ours(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result without what only the gateway says of one."""
+    if not claims_ours(result):
+        return dict(result)
+    return {**result, "_meta": {key: value for key, value in result["_meta"].items() if not key.startswith(_OURS)}}
 
 
 def _more(result: Mapping[str, Any]) -> JsonObject:

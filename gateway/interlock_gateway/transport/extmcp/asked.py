@@ -28,6 +28,8 @@ def tool_call(service: str, params: dict[str, Any]) -> AskedFor:
     if not isinstance(name, str) or not isinstance(arguments, dict | None):
         words = "tools/call has a name, and perhaps arguments, which are an object"
         raise RequestError(RequestFault.INVALID_FIELD, words)
+    if "task" in params:
+        raise RequestError(RequestFault.INVALID_FIELD, "the call is to go on as a task, which is not let through here")
     left, deliverable = deliverable_in(arguments, _meta(params))
     others = {key: value for key, value in params.items() if key != "arguments"}
 

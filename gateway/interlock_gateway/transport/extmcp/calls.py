@@ -12,7 +12,7 @@ from interlock_gateway.core.session import Session
 from interlock_gateway.errors import OutcomeUnknownError, RequestError, RequestFault
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.providers.mcp.contents import result_outcome, whole_outcome
+from interlock_gateway.providers.mcp.contents import claims_ours, result_outcome, whole_outcome, without_ours
 from interlock_gateway.transport.extmcp.answers import Code, mutated, not_sent, passed, refusal
 from interlock_gateway.transport.extmcp.asked import CALL, content_call, tool_call
 from interlock_gateway.transport.extmcp.asker import CALL as NUMBER
@@ -143,7 +143,8 @@ async def _processed(
     if result.status is not CallStatus.COMPLETED:
         return pb.McpResponseResult(error=not_sent(result))
     untouched = (
-        result.content == outcome.content
+        not claims_ours(given)
+        and result.content == outcome.content
         and (result.has_data, result.data) == (outcome.has_data, outcome.data)
         and not (result.truncated or result.redactions or result.steering)
         and result.is_error == outcome.is_error
@@ -151,7 +152,7 @@ async def _processed(
     if untouched:
         return passed(pb.McpResponseResult())
     if not whole:
-        return pb.McpResponseResult(mutated=mutated(result, given))
+        return pb.McpResponseResult(mutated=mutated(result, without_ours(given)))
     if not isinstance(result.data, dict):
         return pb.McpResponseResult(error=refusal(Code.PERMISSION_DENIED, TOO_LARGE))
     kind = {key: value for key, value in given.items() if key == "resultType"}

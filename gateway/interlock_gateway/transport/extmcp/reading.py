@@ -1,6 +1,7 @@
 """Params and results as JSON, read so that nobody else could read them otherwise (SEC-1)."""
 
 import json
+import math
 from typing import Any, NoReturn
 
 from interlock_gateway.core.document import InvalidDocumentError, parse
@@ -22,10 +23,13 @@ def read_params(raw: bytes, max_depth: int) -> dict[str, Any]:
 def read_result(raw: bytes) -> dict[str, Any]:
     """A result. Raises `ValueError` for what is no object of JSON, has a member twice, or nests too deep.
 
-    Numbers may be as large as they like: a result is not decided about.
+    So it does for what could not be written out again: numbers that are out of range, and halves of characters.
+    Integers may be as large as they like: a result is not decided about.
     """
     try:
-        value = json.loads(raw, object_pairs_hook=_unique, parse_constant=_refused)
+        value = json.loads(raw, object_pairs_hook=_unique, parse_constant=_refused, parse_float=_finite)
+        if b"\\u" in raw:
+            json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError("it nests too deep") from None
     if not isinstance(value, dict) or _nests_deeper(value, MAX_DEPTH):
@@ -42,6 +46,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is out of range")
+    return number
 
 
 def _nests_deeper(value: Any, most: int) -> bool:

@@ -1,7 +1,7 @@
 """`ExtMcp`: what of MCP goes through the pipeline, what passes, and what does not (EXT-1).
 
 Whatever is not let through is an answer, and never a failed RPC: a gateway that is told to go on when its policy server
-fails must not go on because of a refusal.
+fails must not go on because of a refusal. Only who may not ask, and what is too large to be read, are failed RPCs.
 """
 
 import asyncio

@@ -65,9 +65,7 @@ class Services:
             name=provider.name, address="", trust=self._config.trust, pins=self._config.pins
         )
         connection = self._directory.adopt(spec, provider, only_for=circle)
-        # Whether the server has any is its own to say.
-        has: dict[str, object] = {"resources": {}, "prompts": {}}
-        self._parts.registry.pass_on(provider.name, passing_tools(provider.name, has.keys(), has))
+        self._parts.registry.pass_on(provider.name, _passing(provider.name))
         made = self._services[circle, name] = Service(name, connection)
         return made
 
@@ -109,7 +107,8 @@ class Services:
             if len(seen) > MAX_TOOLS:
                 raise RequestError(RequestFault.LIMIT_REACHED, f"{service.name} has more than {MAX_TOOLS} tools")
             if seen != service.seen or service.connection.connected_since is None:
-                await self._directory.take_in(service.connection, Described("", tuple(seen.values()), tuple(problems)))
+                described = Described("", tuple(seen.values()), tuple(problems), _passing(service.connection.spec.name))
+                await self._directory.take_in(service.connection, described)
                 service.seen = seen
 
     def _as_shown(self, tool: RegisteredTool, given: dict[str, Any]) -> dict[str, Any]:
@@ -119,6 +118,12 @@ class Services:
             return {**tool_of(item, REVISION, {}), "name": given["name"]}
         annotations = annotations_of(item, given.get("annotations"))
         return {**given, "description": item.description, "annotations": annotations}
+
+
+def _passing(provider: str) -> tuple[ToolDefinition, ...]:
+    """What is called for resources and prompts; whether the server has any is its own to say."""
+    has: dict[str, object] = {"resources": {}, "prompts": {}}
+    return passing_tools(provider, has.keys(), has)
 
 
 def _is_of(tool: RegisteredTool, service: Service) -> bool:
