@@ -95,10 +95,13 @@ class Asking:
         if not request.rejoins or request.call_id or run.resuming is not None:
             return None
         known = await self._parts.store.checkpoints.waiting_alike(run.session_id, run.digest)
-        if known is None or known.mode is not CheckpointMode.DETACH or known.pending_id != _pending_id(run):
+        if known is None or known.mode is not CheckpointMode.DETACH:
             return None
+        if (known.pending_id, known.operation_id) != (_pending_id(run), run.undoes):
+            return None  # what applies or undoes something is another call, whatever it is made of
         run.taken = True
-        return replace(awaiting(run, known), call_id=known.call_id)
+        # Its decision is the one with a receipt.
+        return replace(awaiting(run, known), call_id=known.call_id, decision=known.decision)
 
     def _quorum(self, run: CallRun) -> int:
         return run.obligations.quorum or self._parts.settings.checkpoint_quorum

@@ -12,7 +12,7 @@ from interlock_gateway.config import PolicyConfig
 from interlock_gateway.core.checkpoint import ApproverDecision, Checkpoint, CheckpointState
 from interlock_gateway.core.session import Principal, Role
 from mcp import Client
-from mcp_bench import McpBench, mcp_bench, text_of
+from mcp_bench import McpBench, mcp_bench, meta_of, text_of
 from mcp_types import ElicitResult
 from people_at_clients import APPROVE, DENY, GATES, PEOPLE, Person, asking_tools
 from waiting import eventually
@@ -291,3 +291,15 @@ async def test_an_answer_under_policies_that_are_not_in_force_any_more_runs_noth
     assert text_of(done) == "dropped users"
     assert at.at.ledger.ran == [("drop", "users")]
     assert [one.state for one in found].count(CheckpointState.CONSUMED) == 1
+
+
+@pytest.mark.req("MCP-1", "PIPE-12")
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_same_call_again_is_told_of_the_decision_that_has_a_receipt(asking: McpBench, mode: str) -> None:
+    watch = await watched(asking)
+    async with asking.over_http(mode) as client:
+        first, again = [meta_of(await drop(client)) for _ in range(2)]
+    await watch.aclose()
+
+    assert first["dev.interlock/call_id"] == again["dev.interlock/call_id"]
+    assert first["dev.interlock/decision"]["id"] == again["dev.interlock/decision"]["id"]
