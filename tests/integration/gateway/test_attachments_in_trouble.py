@@ -61,7 +61,9 @@ async def test_a_change_whose_stream_dies_is_of_unknown_outcome_and_a_read_faile
 
 
 @pytest.mark.req("PIPE-7", "SDK-1")
-async def test_calls_wait_for_a_place_in_the_window_and_in_vain_are_not_sent(alice: Client, raw: RawAttachment) -> None:
+async def test_calls_wait_for_a_place_in_the_window_and_in_vain_are_not_sent(
+    at: Agents, alice: Client, raw: RawAttachment
+) -> None:
     await raw.attach("look", window=1)
     first = begun(alice, "look", session="a")
     sent = await raw.next()
@@ -70,6 +72,8 @@ async def test_calls_wait_for_a_place_in_the_window_and_in_vain_are_not_sent(ali
     second = begun(alice, "look", session="c")
     with pytest.raises(DeadlineExceededError):
         await late
+    # The gateway counts from when the call arrived, and gives up a moment after its client.
+    await eventually(lambda: at.bench.gateway.rooms.pipeline.in_flight == 2)
     await raw.send(request_id=sent.request_id, execute=result("first"))
     then = await raw.next()
     assert then.execute.invocation.session_id == "c"
