@@ -86,6 +86,10 @@ format: setup ## Put code and policies into their one form.
 bench: setup ## Measure speed and size, side by side with a direct call and a bare proxy.
 	@$(python) benchmarks $(ARGS)
 
+.PHONY: bench-mcp
+bench-mcp: setup ## Measure MCP calls direct, through the gateway and through a FastMCP proxy.
+	@$(python) benchmarks/mcp_calls.py $(ARGS)
+
 .PHONY: faults
 faults: setup ## Attack approvals, kill gateways, make previews stale, take work back: docs/reliability.md has the figures.
 	@$(python) tests/faults $(ARGS)
