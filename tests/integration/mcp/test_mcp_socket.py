@@ -173,3 +173,16 @@ async def test_the_socket_is_its_owners_and_goes_with_the_gateway(socket_directo
 
 def mode_of(path: str) -> int | None:
     return Path(path).stat().st_mode & 0o777 if Path(path).exists() else None
+
+
+@pytest.mark.req("SEC-1", "MCP-1")
+@pytest.mark.parametrize("request_id", [None, True, 1.5, 1.0, [], {}])
+async def test_a_request_whose_id_is_none_is_refused_and_not_taken_for_a_notification(
+    at: McpBench, request_id: Any
+) -> None:
+    async with connected(at, "2025-11-25") as line:
+        odd = {**calling("echo", {"text": "x"}), "id": request_id}
+        refused = await line.asked(odd)
+        assert (refused["id"], refused["error"]["code"]) == (None, -32700)
+        assert (await line.asked({"jsonrpc": "2.0", "id": 2, "method": "ping"}))["id"] == 2
+    assert at.at.ledger.ran == []

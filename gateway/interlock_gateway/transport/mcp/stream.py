@@ -9,7 +9,14 @@ import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId, jsonrpc_message_adapter
+from mcp_types import (
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from interlock_gateway.core.session import Principal
@@ -136,9 +143,13 @@ def _too_many(request_id: RequestId) -> bytes:
 
 
 def _message(read: dict[str, Any]) -> SessionMessage:
+    request_id = read.get("id")
+    known = request_id if isinstance(request_id, str | int) and not isinstance(request_id, bool) else None
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_python(read, by_name=False))
+        message = jsonrpc_message_adapter.validate_python(read, by_name=False)
     except ValidationError:
-        request_id = read.get("id")
-        known = request_id if isinstance(request_id, str | int) and not isinstance(request_id, bool) else None
         raise BadMessageError("it is no JSON-RPC message", known) from None
+    if isinstance(message, JSONRPCNotification) and "id" in read:
+        # Taken for one because its id is none: whoever sent it waits for an answer.
+        raise BadMessageError("its id is neither a text nor an integer", None)
+    return SessionMessage(message)
