@@ -207,6 +207,9 @@ class Bridge:
 
 def _parted(arguments: Json) -> tuple[Json, Deliverable | None]:
     """A call's input, and the deliverable that a model put among its arguments."""
+    if not isinstance(arguments, str | bytes | Mapping):
+        # Of replies that were put together by hand, or by servers that mean none by null.
+        arguments = "" if arguments is None else json.dumps(arguments, default=str)
     if isinstance(arguments, str | bytes) and DELIVERABLE.encode() not in _raw(arguments):
         return arguments or "{}", None
     try:

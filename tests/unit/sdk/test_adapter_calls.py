@@ -77,6 +77,15 @@ async def test_calls_of_one_turn_are_answered_in_their_order(fake: FakeGateway, 
     ]
 
 
+@pytest.mark.parametrize("given", [None, 5, [], ["a"], {1, 2}])
+async def test_arguments_that_are_none_end_no_run(session: Session, given: Any) -> None:
+    reply = message(("read", {}))
+    reply["tool_calls"][0]["function"]["arguments"] = given
+    (answer,) = await OpenAIChatTools(session).answer(reply)
+    # Whether that is an input is the gateway's to say, and the scripted one says nothing.
+    assert answer["content"].startswith(("read {}",) if given is None else ("read ", "The gateway refused"))
+
+
 async def test_more_calls_than_fit_in_a_batch_are_made_in_several(session: Session) -> None:
     answers = await texts(OpenAIChatTools(session), *(("read", {"n": n}) for n in range(203)))
     assert answers == [f"read {{'n': {n}}}" for n in range(203)]
