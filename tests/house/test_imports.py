@@ -50,6 +50,7 @@ KNOWN_ONLY_TO = {
     "alembic": {"state"},
     "google.protobuf": {"providers", "transport"} | OUTER,
     "grpc": {"providers", "transport"} | OUTER,
+    "httptools": {"providers", "transport"},
     "httpx2": {"approvals", "identity", "policy"},
     "interlock": {"extensions", "providers", "references", "transport"} | OUTER,
     "jwt": {"identity", "policy"},

@@ -58,14 +58,41 @@ async def test_a_chunked_answer_is_read_however_its_bytes_are_cut(size: int) -> 
 
 
 @pytest.mark.parametrize(
-    "rest", [b"0" * 2000 + b"5\r\nhello", b"5\r\nhello" + b"x" * 10, b"-5\r\n", b"0\r\n" + b"a" * 2000, b"0x5\r\n"]
+    "rest", [b"5\r\nhello" + b"x" * 10, b"-5\r\n", b"0\r\n" + b"a b\r\n", b"0x5\r\n", b"f" * 20 + b"\r\n"]
 )
 @pytest.mark.req("MCP-2", "SEC-2")
 async def test_chunks_that_are_none_end_the_connection(rest: bytes) -> None:
     wire, taken = await asked()
     wire.data_received(HEAD + rest)
-    assert taken.said[-1] == "its answer is not chunked as it should be"
+    assert taken.said[-1].startswith("its answer is not HTTP as it should be: ")
     assert not wire.usable
+
+
+@pytest.mark.parametrize(
+    "endless",
+    [
+        b"HTTP/1.1 200 OK\r\nA: ",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: ",
+        HEAD + b"5;",
+        b"HTTP/1.1 2",
+    ],
+)
+@pytest.mark.req("MCP-2", "SEC-2")
+async def test_what_never_ends_around_a_body_ends_the_connection(endless: bytes) -> None:
+    wire, taken = await asked()
+    wire.data_received(endless)
+    for _ in range(10):
+        wire.data_received(b"x" * 10_000)
+    assert taken.said[-1].startswith(("its answer has too many headers", "its answer is not HTTP"))
+    assert not wire.usable
+
+
+@pytest.mark.req("MCP-2", "SEC-2")
+async def test_an_answer_that_nobody_asked_for_is_nobodys() -> None:
+    wire, taken = await asked()
+    one = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+    wire.data_received(one + b"{}" + one + b"[]")
+    assert (taken.said, taken.body, wire.usable) == (["200 1", "end"], b"{}", False)
 
 
 @pytest.mark.req("MCP-2", "SEC-2")

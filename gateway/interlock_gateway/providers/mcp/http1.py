@@ -1,15 +1,16 @@
-"""HTTP/1.1 to one server, on kept connections: as much of it as MCP needs, read strictly.
+"""HTTP/1.1 to one server, on kept connections: as much of it as MCP needs. Answers are read by llhttp (`httptools`).
 
-A library's client takes longer for a request than the rest of a call together. What is read here is handed on in the
+A whole HTTP client takes longer for a request than the rest of a call together. What is read here is handed on in the
 turn of the loop in which it comes, and a connection is free again the moment its answer has ended.
 """
 
 import asyncio
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol, cast
 from urllib.parse import urlsplit
+
+import httptools
 
 from interlock_gateway.providers.mcp.link import LinkError
 from interlock_gateway.providers.tls import ProviderTls, trouble
@@ -19,10 +20,10 @@ KEEP_S = 4.0
 """How long an idle connection is kept: less than the five seconds after which many servers close theirs."""
 MAX_IDLE = 64
 MAX_HEAD = 64 * 1024
-MAX_CHUNK_LINE = 1024
-_STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\r\n]*)?")
-_NAME = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+"""What may come of an answer that is none of its body: headers, trailers, and what stands around chunks."""
+FIRST_ANSWER = 200
+"""What has a lower status comes before the answer."""
+SWITCHING = 101
 _EMPTY = frozenset({204, 304})
 Headers = Mapping[bytes, bytes]
 
@@ -141,11 +142,13 @@ class Wire(asyncio.Protocol):
         self._origin = origin
         self._transport: asyncio.Transport | None = None
         self._sink: Sink | None = None
-        self._rest = b""
-        self._at = 0
-        self._left = 0
-        self._reading = self._read_head
-        self._keeps = True
+        self._parser = httptools.HttpResponseParser(self)
+        self._unread = 0
+        self._in_head = True
+        self._given: list[tuple[bytes, bytes]] = []
+        self._size = 0
+        self._until_closed = False
+        self._why = ""
         self._loop = asyncio.get_running_loop()
         self.free_since = 0.0
 
@@ -157,7 +160,7 @@ class Wire(asyncio.Protocol):
     def send(self, request: bytes, sink: Sink) -> None:
         """Send a request; its answer goes to `sink`."""
         assert self._transport is not None
-        self._sink, self._reading, self._keeps = sink, self._read_head, True
+        self._sink = sink
         self._transport.write(request)
 
     def abort(self) -> None:
@@ -185,19 +188,24 @@ class Wire(asyncio.Protocol):
         if self._sink is None:
             self.abort()  # nothing was asked
             return
-        # What was read is cut off once for all that came: cut off each time, many small chunks would take for ever.
-        self._rest, self._at = self._rest[self._at :] + data if self._at < len(self._rest) else data, 0
+        self._unread += len(data)
         try:
-            while self._at < len(self._rest) and self._sink is not None and self._reading():
-                pass
-        except BadAnswerError as error:
-            self._fail(str(error))
-            self.abort()
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._broken("it answers with another protocol")
+        except httptools.HttpParserCallbackError:
+            if not self._why:  # our own mistake
+                raise
+            self._broken(self._why)
+        except httptools.HttpParserError as error:
+            self._broken(f"its answer is not HTTP as it should be: {error}")
+        if self._unread > MAX_HEAD:
+            self._broken("its answer has too many headers")
 
     def eof_received(self) -> None:
         """The server closed its side: that is how an answer without a length ends."""
-        if self._sink is not None and self._reading == self._read_until_closed:
-            self._ended()
+        if self._sink is not None and self._until_closed:
+            self._ended(keeps=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is closed."""
@@ -206,10 +214,78 @@ class Wire(asyncio.Protocol):
         self._fail("the connection was lost")
         self._origin.gone(self)
 
+    # -- what the parser says --
+
+    def on_message_begin(self) -> None:
+        """An answer begins, or what comes before it. One is asked for at a time."""
+        if self._sink is None:
+            raise self._refused("it answers what was not asked")
+        self._in_head, self._until_closed = True, False
+        self._given, self._size = [], 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header, or a trailer, which is of no use."""
+        if self._in_head:
+            self._size += len(name) + len(value)
+            if self._size > MAX_HEAD:
+                raise self._refused("its answer has too many headers")
+            self._given.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        status = self._parser.get_status_code()
+        if status == SWITCHING:
+            raise self._refused("it answers with another protocol")
+        if status < FIRST_ANSWER:
+            return
+        headers = _joined(self._given)
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise self._refused("it answers compressed, which it was not asked to")
+        if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
+            raise self._refused("its answer has no clear end")
+        self._in_head, self._unread = False, 0
+        ends = b"transfer-encoding" in headers or b"content-length" in headers or status in _EMPTY
+        self._until_closed = not ends
+        assert self._sink is not None
+        self._sink.head(status, headers)
+
+    def on_body(self, body: bytes) -> None:
+        """Some of the body."""
+        self._unread = 0
+        if self._sink is not None:
+            self._sink.data(body)
+
+    def on_message_complete(self) -> None:
+        """The answer has ended, or what came before it."""
+        self._unread = 0
+        if self._parser.get_status_code() >= FIRST_ANSWER:
+            self._ended(keeps=self._parser.should_keep_alive() and not self._until_closed)
+
+    # -- the end of an answer --
+
+    def _refused(self, why: str) -> BadAnswerError:
+        # The parser says no more than that a callback failed.
+        self._why = why
+        return BadAnswerError(why)
+
+    def _broken(self, why: str) -> None:
+        self._fail(why)
+        self.abort()
+
     def _fail(self, why: str) -> None:
         sink, self._sink = self._sink, None
         if sink is not None:
             sink.failed(why)
+
+    def _ended(self, *, keeps: bool) -> None:
+        sink, self._sink = self._sink, None
+        if not keeps or not self.usable:
+            self.abort()
+        else:
+            self.free_since = self._loop.time()
+            self._origin.free(self)
+        if sink is not None:
+            sink.end()
 
     def _end_late(self, sink: Sink) -> None:
         if self._sink is sink:
@@ -219,126 +295,9 @@ class Wire(asyncio.Protocol):
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
-    def _read_head(self) -> bool:
-        end = self._rest.find(b"\r\n\r\n", self._at)
-        if end < 0:
-            if len(self._rest) - self._at > MAX_HEAD:
-                raise BadAnswerError("its answer has too many headers")
-            return False
-        head, self._at = self._rest[self._at : end], end + 4
-        first, *lines = head.split(b"\r\n")
-        found = _STATUS.fullmatch(first)
-        if found is None or len(head) > MAX_HEAD:
-            raise BadAnswerError("it does not speak HTTP/1.1")
-        status, headers = int(found[2]), _headers(lines)
-        if status < 200:  # noqa: PLR2004 - what comes before the answer
-            if status == 101:  # noqa: PLR2004 - another protocol, which nobody asked for
-                raise BadAnswerError("it answers with another protocol")
-            return True
-        self._keeps = found[1] == b"1" and b"close" not in headers.get(b"connection", b"").lower()
-        self._begin_body(status, headers)
-        assert self._sink is not None
-        self._sink.head(status, headers)
-        if self._reading == self._read_sized and not self._left:
-            self._ended()
-        return True
 
-    def _begin_body(self, status: int, headers: Headers) -> None:
-        coding, length = headers.get(b"transfer-encoding"), headers.get(b"content-length")
-        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise BadAnswerError("it answers compressed, which it was not asked to")
-        if status in _EMPTY:
-            self._reading, self._left = self._read_sized, 0
-        elif coding is not None:
-            if coding.lower() != b"chunked" or length is not None:
-                raise BadAnswerError("its answer has no clear end")
-            self._reading = self._read_chunk_line
-        elif length is not None:
-            if not length.isdigit() or len(length) > 15:  # noqa: PLR2004 - far more than is read
-                raise BadAnswerError("its answer has no clear length")
-            self._reading, self._left = self._read_sized, int(length)
-        else:
-            self._reading, self._keeps = self._read_until_closed, False
-
-    def _read_sized(self) -> bool:
-        self._pass_on()
-        if not self._left:
-            self._ended()
-        return True
-
-    def _read_until_closed(self) -> bool:
-        self._left = len(self._rest) - self._at
-        self._pass_on()
-        return True
-
-    def _read_chunk_line(self) -> bool:
-        line = self._line()
-        if line is None:
-            return False
-        found = _SIZE.fullmatch(line)
-        if found is None:
-            raise BadAnswerError("its answer is not chunked as it should be")
-        self._left = int(found[1], 16)
-        self._reading = self._read_chunk if self._left else self._read_trailers
-        return True
-
-    def _read_chunk(self) -> bool:
-        if self._left:
-            self._pass_on()
-            return True
-        if len(self._rest) - self._at < 2:  # noqa: PLR2004 - the line break behind it
-            return False
-        if not self._rest.startswith(b"\r\n", self._at):
-            raise BadAnswerError("its answer is not chunked as it should be")
-        self._at += 2
-        self._reading = self._read_chunk_line
-        return True
-
-    def _read_trailers(self) -> bool:
-        line = self._line()
-        if line is None:
-            return False
-        if not line:
-            self._ended()
-        return True
-
-    def _line(self) -> bytes | None:
-        end = self._rest.find(b"\r\n", self._at, self._at + MAX_CHUNK_LINE + 2)
-        if end < 0:
-            if len(self._rest) - self._at > MAX_CHUNK_LINE + 1:
-                raise BadAnswerError("its answer is not chunked as it should be")
-            return None
-        line, self._at = self._rest[self._at : end], end + 2
-        return line
-
-    def _pass_on(self) -> None:
-        part = self._rest[self._at : self._at + self._left]
-        self._at += len(part)
-        self._left -= len(part)
-        assert self._sink is not None
-        self._sink.data(part)
-
-    def _ended(self) -> None:
-        sink, self._sink = self._sink, None
-        if not self._keeps or self._at < len(self._rest) or not self.usable:
-            self.abort()
-        else:
-            self.free_since = self._loop.time()
-            self._origin.free(self)
-        if sink is not None:
-            sink.end()
-
-
-def _headers(lines: list[bytes]) -> dict[bytes, bytes]:
+def _joined(given: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
-    for line in lines:
-        name, colon, value = line.partition(b":")
-        if not colon or _NAME.fullmatch(name) is None or b"\0" in value or b"\n" in value or b"\r" in value:
-            raise BadAnswerError("its answer has headers that cannot be read")
-        key, text = name.lower(), value.strip(b" \t")
-        if key in found:
-            if key == b"content-length" and found[key] != text:
-                raise BadAnswerError("its answer has no clear length")
-            text = text if key == b"content-length" else found[key] + b", " + text
-        found[key] = text
+    for name, value in given:
+        found[name] = found[name] + b", " + value if name in found else value
     return found
