@@ -9,8 +9,8 @@ import re
 import signal
 import socket
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from interlock_gateway.config_mcp import McpConfig, McpPersonConfig
 from interlock_gateway.config_providers import McpUpstreamConfig
 from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.core.tool import Effect, PinState, classify
+from interlock_gateway.core.visible import visible_line
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.serving import Gateway
@@ -50,6 +51,7 @@ _LISTENERS = {
 }
 _OURS = "INTERLOCK"
 _SOCKET = "mcp.sock"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _WORDS = {
     Effect.READ_ONLY: "only reads",
     Effect.MUTATING: "changes things",
@@ -84,12 +86,14 @@ class Wrapped:
 def run_wrapped(wrapped: Wrapped) -> int:
     """Run it until the client goes. The exit code."""
     log_to_stderr(wrapped.log_level)
+    if not _NAME.fullmatch(wrapped.provider):
+        raise CommandError("a server's name has 1 to 64 characters of A-Z a-z 0-9 . _ and -, a letter or digit first")
     base = load_config(wrapped.config, os.environ)
     directory = base.state_dir / "wrap"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     consents = directory / f"{wrapped.slot}.consent.json"
-    config = wrapped_config(base, wrapped, _free_slot(directory / wrapped.slot))
-    return uvloop.run(_Wrap(wrapped, config, consents).run())
+    with free_slot(directory / wrapped.slot) as state:
+        return uvloop.run(_Wrap(wrapped, wrapped_config(base, wrapped, state), consents).run())
 
 
 def wrapped_config(base: Config, wrapped: Wrapped, state: Path) -> Config:
@@ -154,7 +158,7 @@ class _Wrap:
                 # It is started anew meanwhile: some servers want to be spoken to in another way.
                 until = min(until, loop.time() + RETRIES_S)
             if loop.time() > until:
-                typer.echo(f"interlock: {connection.last_error or 'the server does not answer'}", err=True)
+                typer.echo(f"interlock: {visible_line(connection.last_error) or 'the server does not answer'}", err=True)
                 return False
             await asyncio.sleep(POLL_S)
         return connection.described.is_set()
@@ -235,16 +239,25 @@ def _read(path: Path) -> dict[str, str]:
     return {str(name): str(sha256) for name, sha256 in found.items()} if isinstance(found, dict) else {}
 
 
-def _free_slot(directory: Path) -> Path:
-    """A state directory that no gateway runs on: clients may wrap the same command at the same time."""
+@contextmanager
+def free_slot(directory: Path) -> Iterator[Path]:
+    """A state directory that is nobody else's meanwhile: clients may wrap the same command at the same moment.
+
+    Its lock is not the gateway's: who looked whether that one is free would keep another gateway from taking it.
+    Raises `CommandError`.
+    """
     if len(str(directory)) + len("/operator.sock.99") > LONGEST_SOCKET_PATH:
         raise CommandError(f"{directory} is too long for the name of a socket: choose a shorter state.dir")
     for number in range(1, MOST_AT_ONCE + 1):
         slot = directory if number == 1 else directory.with_name(f"{directory.name}.{number}")
         slot.mkdir(mode=0o700, exist_ok=True)
-        with (slot / "lock").open("a") as lock, suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return slot
+        with (slot / "wrapped").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            yield slot
+            return
     raise CommandError(f"{MOST_AT_ONCE} gateways for this command are running already")
 
 

@@ -16,7 +16,7 @@ from gateway_bench import config_in
 from interlock_gateway.app import running
 from interlock_gateway.cli.config import effective
 from interlock_gateway.cli.main import app
-from interlock_gateway.cli.wrapping import Wrapped, _name_of
+from interlock_gateway.cli.wrapping import Wrapped, _name_of, free_slot
 from interlock_gateway.config import Config, ProviderConfig
 from interlock_gateway.config_providers import McpUpstreamConfig, ProviderCredentialsConfig
 from mcp import Client
@@ -230,3 +230,24 @@ def test_servers_are_checked_and_their_secrets_shown_to_nobody(tmp_path: Path) -
     assert "hunter2" not in checked.output + shown.output
     assert "hunter2" not in repr(Config.model_validate(document).providers)
     assert effective(Config(providers=(ProviderConfig(name="x", mcp=McpUpstreamConfig(command=("y",))),)))
+
+
+@pytest.mark.req("MCP-4")
+def test_two_clients_that_wrap_one_command_at_the_same_moment_have_each_a_state_of_their_own(
+    socket_directory: Path,
+) -> None:
+    slot = socket_directory / "server-0123456789"
+    with free_slot(slot) as first, free_slot(slot) as second:
+        assert first != second
+    with free_slot(slot) as again:
+        assert again == first
+
+
+@pytest.mark.parametrize("name", ["../escape", "a/b", "a\nb", "x" * 65, "-x"])
+@pytest.mark.req("MCP-4")
+def test_a_wrapped_servers_name_makes_no_path(tmp_path: Path, name: str) -> None:
+    state = tmp_path / "state"
+    done = interlock("mcp", "wrap", "--name", name, "--", "true", env={"INTERLOCK__STATE__DIR": str(state)})
+    assert done.exit_code != 0
+    assert not state.exists()
+    assert list(tmp_path.iterdir()) == []
