@@ -6,7 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from interlock_gateway.transport.mcp.http_posts import Headers, headers_of
 from mcp_bench import McpBench, mcp_bench, text_of
+from waiting import a_moment
 
 MOST = 16
 FEW = {"max_connections": MOST}
@@ -23,7 +25,7 @@ async def connected(at: McpBench) -> AsyncIterator[tuple[asyncio.StreamReader, a
         writer.close()
 
 
-def begun(at: McpBench, token: str, length: int = 100) -> bytes:
+def begun(at: McpBench, token: str, length: int) -> bytes:
     """A request of which the body does not come."""
     head = f"POST /mcp HTTP/1.1\r\nhost: {at.address}\r\nauthorization: Bearer {token}\r\n"
     return f"{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{{".encode()
@@ -46,10 +48,33 @@ async def test_of_requests_that_do_not_arrive_nobody_has_so_many_that_others_fin
     async with mcp_bench(socket_directory, mcp=FEW) as at, AsyncExitStack() as crowd:
         slow = [await crowd.enter_async_context(connected(at)) for _ in range(4 * MOST)]
         for _, writer in slow:
-            writer.write(begun(at, at.other))
+            writer.write(begun(at, at.other, 100_000))
             await writer.drain()
         refused = await asyncio.wait_for(slow[-1][0].readline(), 10)
         async with at.over_http() as client:
             assert text_of(await client.call_tool("echo", {"text": "mine"})) == "mine"
 
     assert refused == b"HTTP/1.1 503 Service Unavailable\r\n"
+
+
+@pytest.mark.req("MCP-1", "SEC-2")
+async def test_a_body_that_trickles_in_does_not_have_its_head_read_with_every_byte(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[bytes] = []
+
+    def counted(lines: bytes) -> Headers:
+        read.append(lines)
+        return headers_of(lines)
+
+    monkeypatch.setattr("interlock_gateway.transport.mcp.http_posts.headers_of", counted)
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    async with mcp_bench(socket_directory, mcp=FEW) as at, connected(at) as (reader, writer):
+        writer.write(begun(at, at.token, len(body)))
+        for number in range(1, len(body)):
+            await a_moment()
+            writer.write(body[number : number + 1])
+        answer = await asyncio.wait_for(reader.readline(), 10)
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert len(read) <= 2

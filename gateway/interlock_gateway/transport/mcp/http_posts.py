@@ -23,18 +23,23 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Posts(Impatient):
-    """A connection. `_kept` is what has come and is not read: part of a request, or what follows the one in hand."""
+    """A connection. `_kept` is what has come and is not read: part of a request, or what follows the one in hand.
+
+    `_whole` is at how many bytes a request is whole whose head was read.
+    """
 
     _kept = b""
+    _whole = 0
 
     def data_received(self, data: bytes) -> None:
         """Take what has come."""
         self._unset_keepalive_if_required()
         kept, self._kept = self._kept, b""
         data = kept + data if kept else data
-        if self._in_hand():
+        if self._in_hand() or len(data) < self._whole:
             self._keep(data)
             return
+        self._whole = 0
         if self._is_between():
             self._begin(data)
         else:
@@ -67,6 +72,7 @@ class Posts(Impatient):
         if read is None or headers is None or length is None or read.end() + length > MOST:
             super().data_received(data)
         elif len(data) - read.end() < length:
+            self._whole = read.end() + length
             self._keep(data)
         elif len(data) - read.end() > length:
             super().data_received(data)
