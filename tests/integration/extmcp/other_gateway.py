@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc.aio
+import pytest
 from foreign_description import SERVICE, Messages, messages
 from google.protobuf import json_format
 from interlock_gateway.app import running
@@ -20,6 +21,7 @@ from interlock_gateway.serving import Gateway
 
 PATIENCE_S = 20.0
 Upstream = Callable[[dict[str, Any]], dict[str, Any]]
+CHANGES: dict[str, Any] = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
 READS: dict[str, Any] = {"readOnlyHint": True, "openWorldHint": False}
 
 
@@ -171,3 +173,17 @@ async def asked(directory: Path, extmcp: dict[str, Any] | None = None, **changes
     async with running(config) as gateway, grpc.aio.insecure_channel(gateway.endpoints.extmcp[-1]) as channel:
         other = OtherGateway(channel, made["proxy"][0])
         yield Asked(gateway, other, {who: token for who, (token, _) in made.items()})
+
+
+async def rejected(call: Any) -> RejectedError:
+    """What a call was rejected with."""
+    with pytest.raises(RejectedError) as caught:
+        await call
+    return caught.value
+
+
+async def operations(at: Asked) -> list[Any]:
+    """The journal, whose-ever it is."""
+    parts = at.gateway.rooms.parts
+    (session,) = [one for one in parts.sessions._live if one.startswith("extmcp-")]
+    return list(await parts.store.journal.list_operations(session, 10))

@@ -1,10 +1,7 @@
 """Deciding for agentgateway, which carries the calls itself (EXT-1): every kind of answer, on a foreign description."""
 
 import asyncio
-import contextlib
 import json
-import random
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +10,9 @@ from foreign_description import CODES
 from interlock import Gateway as Client
 from interlock.admin import Admin
 from interlock_gateway.config import LimitsConfig, ToolOverride
-from other_gateway import READS, Asked, RejectedError, asked, saying, tool
+from other_gateway import CHANGES, READS, Asked, asked, rejected, saying, tool
 
 DENIED, EXHAUSTED, INVALID = (CODES[name] for name in ("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "INVALID"))
-CHANGES: dict[str, Any] = {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}
-
-
-@pytest.fixture
-async def at(socket_directory: Path) -> AsyncIterator[Asked]:
-    async with asked(socket_directory) as made:
-        yield made
-
-
-async def rejected(call: Any) -> RejectedError:
-    with pytest.raises(RejectedError) as caught:
-        await call
-    return caught.value
 
 
 async def receipts(at: Asked, owner: str = "extmcp:proxy:ana") -> list[Any]:
@@ -53,25 +37,6 @@ async def test_a_call_that_policy_allows_passes_and_so_does_its_result(at: Asked
     assert answer == {"content": [{"type": "text", "text": "hello"}], "_meta": {"theirs": 1}}
     (report,) = await receipts(at)
     assert (report.calls, report.session.principal.id) == (1, "extmcp:proxy:ana")
-
-
-@pytest.mark.req("EXT-1", "PIPE-9")
-async def test_what_may_change_something_is_in_the_journal_before_it_is_let_through(at: Asked) -> None:
-    await at.other.list(tool("append", **CHANGES))
-    params = {"name": "append", "arguments": {"text": "x"}}
-    _, number = await at.other.request("tools/call", params, ("files",))
-    assert len(number) == 32
-    states = [one.state.value for one in await operations(at)]
-    assert states == ["intended"]
-    await at.other.respond("tools/call", saying("ok")({}), ("files",), number=number)
-    assert [one.state.value for one in await operations(at)] == ["done"]
-
-
-async def operations(at: Asked) -> list[Any]:
-    """The journal, whose-ever it is."""
-    parts = at.gateway.rooms.parts
-    (session,) = [one for one in parts.sessions._live if one.startswith("extmcp-")]
-    return list(await parts.store.journal.list_operations(session, 10))
 
 
 @pytest.mark.req("EXT-1")
@@ -187,20 +152,6 @@ async def test_a_result_does_not_say_what_only_we_say_of_one(at: Asked) -> None:
 
 
 @pytest.mark.req("EXT-1")
-async def test_a_read_whose_result_cannot_be_read_is_not_said_to_have_run_nowhere(at: Asked) -> None:
-    await at.other.list(tool("read", **READS))
-    _, number = await at.other.request("tools/call", {"name": "read"}, ("files",))
-    error = await rejected(at.other.respond("tools/call", b"nothing", ("files",), number=number))
-    assert "the result cannot be read" in error.reason
-
-
-@pytest.mark.req("EXT-1", "SEC-1")
-async def test_a_list_that_could_not_be_written_out_again_is_refused(at: Asked) -> None:
-    for raw in (b'{"tools":[],"x":1e999}', b'{"tools":[],"x":"\\ud800"}'):
-        assert (await rejected(at.other.respond("tools/list", raw, ("files",)))).code == INVALID
-
-
-@pytest.mark.req("EXT-1")
 async def test_a_tools_own_error_is_passed_on_as_it_is(at: Asked) -> None:
     await at.other.list(tool("read", **READS))
     answer = await at.other.call("read", {}, saying("no such file", isError=True))
@@ -269,94 +220,6 @@ async def test_other_methods_pass_or_are_refused_and_unknown_ones_are(at: Asked)
             assert (await rejected(ask)).code == DENIED
 
 
-@pytest.mark.req("EXT-1", "SEC-1")
-@pytest.mark.parametrize(
-    "params",
-    [
-        b"not json",
-        b"[]",
-        b'{"name":"read","name":"wreck"}',
-        b'{"name":"read","arguments":{"a":1,"a":2}}',
-        b'{"name":"read","arguments":{"a":NaN}}',
-        b'{"name":"read","arguments":{"a":9007199254740993}}',
-        b'{"name":"read","arguments":' + b'{"a":' * 100 + b"1" + b"}" * 101,
-        b'{"name":"read","arguments":"text"}',
-        b'{"name":["read"]}',
-        b'{"name":"read","_meta":7}',
-        b'{"name":"read","task":{"ttl":60000}}',
-    ],
-)
-async def test_params_that_could_be_read_otherwise_are_refused(at: Asked, params: bytes) -> None:
-    await at.other.list(tool("read", **READS))
-    assert (await rejected(at.other.request("tools/call", params, ("files",)))).code == INVALID
-
-
-@pytest.mark.req("EXT-1", "PIPE-9")
-@pytest.mark.parametrize(
-    "result",
-    [
-        b"[]",
-        b"nothing",
-        b'{"content":[],"content":[]}',
-        b'{"content":7}',
-        b'{"resultType":"input_required"}',
-        b'{"task":{"taskId":"t","status":"working"}}',
-        b'{"content":[],"structuredContent":{"a":1e999}}',
-        b'{"content":[],"structuredContent":{"a":"\\ud800"}}',
-        b"\xff",
-    ],
-)
-async def test_a_result_that_cannot_be_read_is_not_passed_on(at: Asked, result: bytes) -> None:
-    await at.other.list(tool("append", **CHANGES))
-    _, number = await at.other.request("tools/call", {"name": "append"}, ("files",))
-    error = await rejected(at.other.respond("tools/call", result, ("files",), number=number))
-    assert "not known whether this call took effect" in error.reason
-    assert [one.state.value for one in await operations(at)] == ["outcome_unknown"]
-
-
-@pytest.mark.req("EXT-1", "PIPE-9")
-async def test_a_call_without_a_result_is_of_unknown_outcome_and_a_late_one_is_not_passed_on(
-    socket_directory: Path,
-) -> None:
-    async with asked(socket_directory, {"answer_s": 0.3}) as at:
-        await at.other.list(tool("append", **CHANGES))
-        _, number = await at.other.request("tools/call", {"name": "append"}, ("files",))
-        # The next call of the session waits until the first has ended, one way or the other.
-        await at.other.call("append", {"next": 1})
-        assert {one.state.value for one in await operations(at)} == {"outcome_unknown", "done"}
-        error = await rejected(at.other.respond("tools/call", saying("late")({}), ("files",), number=number))
-        assert (error.code, "its time was over" in error.reason) == (INVALID, True)
-
-
-@pytest.mark.req("EXT-1")
-async def test_without_a_number_a_result_is_that_of_the_only_call_it_can_be(at: Asked) -> None:
-    await at.other.list(tool("read", **READS))
-    forgetful = at.at(with_number=False)
-    assert (await forgetful.call("read", {}))["content"][0]["text"] == "done"
-    numbers = [(await at.other.request("tools/call", {"name": "read"}, ("files",)))[1] for _ in range(2)]
-    assert len(set(numbers)) == 2
-    answer = saying("whose?")({})
-    assert "not known which call" in (await rejected(forgetful.respond("tools/call", answer, ("files",)))).reason
-    for user, session in (("bo", "one"), ("ana", "two")):
-        stolen = at.other.respond("tools/call", answer, ("files",), user, session, number=numbers[0])
-        assert (await rejected(stolen)).code == INVALID
-    for number in numbers:
-        assert await at.other.respond("tools/call", answer, ("files",), number=number) == answer
-        again = at.other.respond("tools/call", answer, ("files",), number=number)
-        assert (await rejected(again)).code == INVALID
-
-
-@pytest.mark.req("EXT-1", "PIPE-10")
-async def test_a_call_id_that_was_used_is_answered_and_not_sent_again(at: Asked) -> None:
-    await at.other.list(tool("append", **CHANGES))
-    meta: dict[str, Any] = {"_meta": {"dev.interlock/call_id": "once"}}
-    await at.other.call("append", {"a": 1}, saying("first"), **meta)
-    again = await rejected(at.other.call("append", {"a": 1}, saying("second"), **meta))
-    assert "was answered already" in again.reason
-    assert "first" in again.reason
-    assert (await rejected(at.other.call("append", {"a": 2}, **meta))).code == INVALID
-
-
 @pytest.mark.req("EXT-1", "AUTH-2")
 async def test_it_has_to_be_known_for_whom_is_asked(at: Asked) -> None:
     await at.other.list(tool("read", **READS))
@@ -395,28 +258,3 @@ async def test_resources_and_prompts_are_read_like_tools_that_only_read(at: Aske
     async with Client(at.gateway.endpoints.agents[0]) as agent:
         answer = await agent.session("s").call("extmcp:proxy/files/resources/read", {"uri": "file:///a"})
         assert "called through its MCP gateway alone" in answer.text
-
-
-@pytest.mark.req("EXT-1", "SEC-2")
-async def test_whatever_is_sent_is_answered_and_never_a_failed_rpc(at: Asked, caplog: pytest.LogCaptureFixture) -> None:
-    await at.other.list(tool("read", **READS))
-    dice = random.Random(7)
-    words: list[Any] = [None, 0, -1.5, "", "read", "\ud83d\ude00", [], {}, True, "x" * 3000, {"name": {}}, [[[]]]]
-
-    def made(depth: int = 3) -> Any:
-        if not depth or dice.random() < 0.4:
-            return dice.choice(words)
-        keys = ("name", "arguments", "_meta", "tools", "content", "type", "text", "isError", "uri", "annotations")
-        if dice.random() < 0.3:
-            return [made(depth - 1) for _ in range(dice.randrange(3))]
-        return {dice.choice(keys): made(depth - 1) for _ in range(dice.randrange(5))}
-
-    for _ in range(150):
-        method = dice.choice(("tools/call", "tools/list", "resources/read", "prompts/get", "nothing"))
-        params = {"name": "read", **value} if isinstance(value := made(), dict) and dice.random() < 0.7 else value
-        number = ""
-        with contextlib.suppress(RejectedError):
-            _, number = await at.other.request(method, params, ("files",))
-        with contextlib.suppress(RejectedError):
-            await at.other.respond(method, json.dumps(made()).encode(), ("files",), number=number)
-    assert "a request failed" not in caplog.text
