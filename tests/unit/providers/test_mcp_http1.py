@@ -29,6 +29,7 @@ class Taken:
 
 class Transport:
     aborted = False
+    reads = True
 
     def write(self, data: bytes) -> None:
         """Nobody reads it."""
@@ -38,6 +39,15 @@ class Transport:
 
     def abort(self) -> None:
         self.aborted = True
+
+    def is_reading(self) -> bool:
+        return self.reads
+
+    def pause_reading(self) -> None:
+        self.reads = False
+
+    def resume_reading(self) -> None:
+        self.reads = True
 
 
 async def asked() -> tuple[Wire, Taken]:
@@ -104,3 +114,13 @@ async def test_many_tiny_chunks_are_read_in_one_go() -> None:
     wire.data_received(chunks)
     assert time.process_time() - began < 0.4  # what was left was copied three times for each of them before
     assert len(taken.body) == 40_000
+
+
+@pytest.mark.parametrize("pieces", [HEAD + b"1\r\nx\r\n" * 20_000, b"HTTP/1.1 100 Continue\r\n\r\n" * 5000])
+@pytest.mark.req("MCP-2", "SEC-2")
+async def test_who_cuts_an_answer_into_crumbs_waits_before_more_is_read(pieces: bytes) -> None:
+    wire, _ = await asked()
+    transport: Any = wire._transport
+    wire.data_received(pieces)
+    assert not transport.reads
+    assert wire.usable

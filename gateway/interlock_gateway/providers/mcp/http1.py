@@ -20,6 +20,10 @@ KEEP_S = 4.0
 """How long an idle connection is kept: less than the five seconds after which many servers close theirs."""
 MAX_IDLE = 64
 MAX_HEAD = 64 * 1024
+PIECES = 1000
+"""Into how many pieces the bytes of one turn of the loop may be cut before those that follow have to wait."""
+PIECES_A_SECOND = 50_000
+"""How many pieces count as a second then: it takes a small part of it to read them."""
 """What may come of an answer that is none of its body: headers, trailers, and what stands around chunks."""
 FIRST_ANSWER = 200
 """What has a lower status comes before the answer."""
@@ -144,6 +148,7 @@ class Wire(asyncio.Protocol):
         self._sink: Sink | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._unread = 0
+        self._pieces = 0
         self._in_head = True
         self._given: list[tuple[bytes, bytes]] = []
         self._size = 0
@@ -189,6 +194,7 @@ class Wire(asyncio.Protocol):
             self.abort()  # nothing was asked
             return
         self._unread += len(data)
+        self._pieces = 0
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -201,6 +207,8 @@ class Wire(asyncio.Protocol):
             self._broken(f"its answer is not HTTP as it should be: {error}")
         if self._unread > MAX_HEAD:
             self._broken("its answer has too many headers")
+        if self._pieces > PIECES:
+            self.pause(self._pieces / PIECES_A_SECOND)
 
     def eof_received(self) -> None:
         """The server closed its side: that is how an answer without a length ends."""
@@ -220,6 +228,7 @@ class Wire(asyncio.Protocol):
         """An answer begins, or what comes before it. One is asked for at a time."""
         if self._sink is None:
             raise self._refused("it answers what was not asked")
+        self._pieces += 1
         self._in_head, self._until_closed = True, False
         self._given, self._size = [], 0
 
@@ -252,6 +261,7 @@ class Wire(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         """Some of the body."""
         self._unread = 0
+        self._pieces += 1
         if self._sink is not None:
             self._sink.data(body)
 
