@@ -243,14 +243,19 @@ class McpProvider:
     ) -> dict[str, Any]:
         """What the server answers at last, all rounds within the call's time.
 
-        `send` sends it the request with the answers to what it has asked.
+        `send` sends it the request with the answers to what it has asked. Once it has asked it has begun: whatever is
+        not sent after that, the call is not one that was not sent.
         """
         result = await send({})
         if result.get("resultType") != "input_required":
             return result
         async with asyncio.timeout(until - time.monotonic()):
             for _ in range(MAX_ROUNDS):
-                result = await send(await self._relay.answers(result, session_id))
+                answers = await self._relay.answers(result, session_id)
+                try:
+                    result = await send(answers)
+                except LinkError as error:
+                    raise LinkError(error.message) from None
                 if result.get("resultType") != "input_required":
                     return result
         raise ProviderFailedError(f"{self.name} asked for input {MAX_ROUNDS} times and did not go on")
