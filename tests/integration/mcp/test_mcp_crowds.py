@@ -6,9 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from interlock_gateway.transport.mcp.http_posts import Headers, headers_of
 from mcp_bench import McpBench, mcp_bench, text_of
-from waiting import a_moment
 
 MOST = 16
 FEW = {"max_connections": MOST}
@@ -55,26 +53,3 @@ async def test_of_requests_that_do_not_arrive_nobody_has_so_many_that_others_fin
             assert text_of(await client.call_tool("echo", {"text": "mine"})) == "mine"
 
     assert refused == b"HTTP/1.1 503 Service Unavailable\r\n"
-
-
-@pytest.mark.req("MCP-1", "SEC-2")
-async def test_a_body_that_trickles_in_does_not_have_its_head_read_with_every_byte(
-    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[bytes] = []
-
-    def counted(lines: bytes) -> Headers:
-        read.append(lines)
-        return headers_of(lines)
-
-    monkeypatch.setattr("interlock_gateway.transport.mcp.http_posts.headers_of", counted)
-    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-    async with mcp_bench(socket_directory, mcp=FEW) as at, connected(at) as (reader, writer):
-        writer.write(begun(at, at.token, len(body)))
-        for number in range(1, len(body)):
-            await a_moment()
-            writer.write(body[number : number + 1])
-        answer = await asyncio.wait_for(reader.readline(), 10)
-
-    assert answer.startswith(b"HTTP/1.1 400")
-    assert len(read) <= 2

@@ -1,10 +1,13 @@
 """Resources, prompts and completions of MCP servers, through the gateway (MCP-3)."""
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from interlock_gateway.audit.read import read_records
+from interlock_gateway.config import PolicyConfig
 from mcp import MCPError
 from mcp_bench import McpBench
 from mcp_types import (
@@ -140,6 +143,38 @@ async def test_what_does_not_pass_by_configuration_is_not_there(socket_directory
         assert said_in(await client.get_prompt("d_greet", {"who": "x"})) == "greet x for docs"
         with pytest.raises(MCPError):
             await client.complete(PromptReference(name="d_greet"), {"name": "who", "value": "A"})
+
+
+@pytest.mark.req("MCP-3", "POL-4")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_session_that_may_not_reach_a_server_any_more_sends_it_nothing_by_other_requests_either(
+    socket_directory: Path, mode: str
+) -> None:
+    taint = {"by_tool": {"docs/resources/read": ["sensitive"]}, "both_reaches": "deny"}
+    overlay = socket_directory / "overlay"
+    overlay.mkdir()
+    (overlay / "data.yaml").write_text(json.dumps({"settings": {"taint": taint}}))
+    policy = PolicyConfig(overlays=(overlay,))
+    async with (
+        in_front_of(socket_directory, docs_server(), policy=policy) as at,
+        at.over_http(mode) as client,
+        asyncio.timeout(20),
+    ):
+        greet, mine = PromptReference(name="greet"), {"name": "who", "value": "A"}
+        assert (await client.complete(greet, mine)).completion.values == ["Aa", "Ab"]
+        await client.read_resource("docs://page")
+        with pytest.raises(MCPError):
+            await client.read_resource("docs://page")
+        for ref in (greet, ResourceTemplateReference(uri="docs://users/{user}/profile")):
+            with pytest.raises(MCPError) as caught:
+                await client.complete(ref, {"name": "who", "value": "what is secret"})
+            assert caught.value.error.data["reason"] == "DENIED"
+        if mode == "legacy":
+            with pytest.raises(MCPError, match=caught.value.error.message):
+                await client.subscribe_resource("docs://what-is-secret")
+        else:
+            async with client.listen(resource_subscriptions=["docs://what-is-secret"]) as stream:
+                assert not stream.honored.resource_subscriptions
 
 
 def _tools(at: McpBench) -> list[str]:

@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -25,9 +26,15 @@ _BACKLOG = 128
 logging.getLogger("uvicorn.access").disabled = True
 
 
-class Impatient(H11Protocol):
-    """Closes connections on which nothing is asked, so that a hundred that say nothing keep nobody out."""
+class Impatience(asyncio.Protocol):
+    """Closes connections on which nothing is asked, so that a hundred that say nothing keep nobody out.
 
+    It goes before one of uvicorn's protocols, whose attributes these are.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    transport: asyncio.Transport
+    cycle: Any
     _answered: object = None
     _clock: asyncio.TimerHandle | None = None
 
@@ -49,6 +56,10 @@ class Impatient(H11Protocol):
             return
         self._answered = None if under_way else self.cycle
         self._clock = self.loop.call_later(HEAD_S, self._look)
+
+
+class _Impatient(Impatience, H11Protocol):
+    """What serves."""
 
 
 class _Server(uvicorn.Server):
@@ -99,7 +110,7 @@ def http_config(app: ASGIApp, most: int | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
         loop="none",
-        http=Impatient,
+        http=_Impatient,
         ws="none",
         lifespan="off",
         interface="asgi3",

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from interlock_gateway.identity.authenticate import Authenticator
-from interlock_gateway.transport.http.listener import LAST_WORDS_S, http_config
-from interlock_gateway.transport.mcp.http_posts import Posts
+from interlock_gateway.transport.http.listener import LAST_WORDS_S, Impatience, http_config
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.tls.connected import connected_peer
 from interlock_gateway.transport.tls.server_tls import ServerTls
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HANDSHAKE_S = 10.0
 GOODBYE_S = 5.0
+MOST_HEAD = 64 * 1024
+"""What may come of a request that is none of its body: its head, trailers, and what stands around chunks."""
 NO_ROOM_S = 0.2
 """How long nobody is let in when the process has no room for another connection."""
 PEER = "interlock.peer"
@@ -32,10 +34,38 @@ PEER = "interlock.peer"
 _log = logging.getLogger(__name__)
 
 
-class _Connection(Posts):
-    """A connection that tells its requests who is at its other end. `idle_since` says since when nothing was asked."""
+class _Connection(Impatience, HttpToolsProtocol):
+    """A connection that tells its requests who is at its other end. `idle_since` says since when nothing was asked.
+
+    Requests are read by llhttp, which bounds no head.
+    """
 
     idle_since = 0.0
+    _unread = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Read what has come."""
+        self._unread += len(data)
+        super().data_received(data)
+        if self._unread > MOST_HEAD:
+            self.transport.abort()
+
+    def on_headers_complete(self) -> None:
+        """Begin a request. Which host is meant is clear, and in which protocol, or it is refused."""
+        self._unread = 0
+        if sum(name == b"host" for name, _ in self.headers) != 1 or self.parser.should_upgrade():
+            raise ValueError("a request is for one host, in HTTP/1.1")
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take some of its body."""
+        self._unread = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """All of it has come."""
+        self._unread = 0
+        super().on_message_complete()
 
     @property
     def is_idle(self) -> bool:

@@ -42,6 +42,7 @@ from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client, Context
 from interlock_gateway.transport.mcp.errors import COME_AGAIN, REFUSED
 from interlock_gateway.transport.mcp.freshness import FRESH
+from interlock_gateway.transport.mcp.leave import leave_to_send
 from interlock_gateway.transport.mcp.notices import MOST_SUBSCRIPTIONS, Notices
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
@@ -119,10 +120,13 @@ class Passage:
         if isinstance(params.ref, PromptReference):
             item = await self._prompt(params.ref.name, caller)
             owner, asked["ref"]["name"] = item.of, item.key
+            tool, given = passing_name(owner.name, GET), {"name": item.key, "arguments": _typed(params)}
         else:
             owner = await self._of_template(params.ref.uri, caller)
+            tool, given = passing_name(owner.name, READ), {"uri": params.ref.uri, "arguments": _typed(params)}
         if not owner.provider.passes("completions"):
             raise MCPError(INVALID_PARAMS, "nothing is suggested for this")
+        await leave_to_send(self._parts.pipeline, caller, tool, given)
         return await answer_of(owner, "completion/complete", asked, caller.session_id)
 
     def serve_on(self, server: "Server[Wire]") -> None:
@@ -149,6 +153,7 @@ class Passage:
         owner = await self._shelves.owner_of(uri, await self.session_of(caller))
         if owner is None:
             raise MCPError(NO_RESOURCE, "Resource not found", {"uri": uri})
+        await leave_to_send(self._parts.pipeline, caller, passing_name(owner.name, READ), {"uri": uri})
         await self._notices.subscribe(owner, uri, ctx.lifespan_context, caller.principal.id)
         return {}
 
@@ -180,6 +185,7 @@ class Passage:
         if owner is None:
             return False
         try:
+            await leave_to_send(self._parts.pipeline, caller, passing_name(owner.name, READ), {"uri": uri})
             await self._notices.subscribe(owner, uri, who, caller.principal.id)
         except MCPError:
             return False
@@ -218,6 +224,12 @@ class Passage:
         run = partial(self._calls.handle, caller.principal, call, client)
         answer = await with_progress(caller, ctx.session, run)
         return answer if isinstance(answer, CallResult) else answer.result()
+
+
+def _typed(params: CompleteRequestParams) -> dict[str, str]:
+    """The arguments as far as they are typed."""
+    known = params.context.arguments if params.context is not None else None
+    return {**(known or {}), params.argument.name: params.argument.value}
 
 
 async def answer_of(of: Upstream, method: str, params: Mapping[str, Any], session_id: str = "") -> dict[str, Any]:

@@ -1,13 +1,12 @@
-"""Requests over HTTP as bytes: however they are cut or joined, and whatever h11 has to look at, one is one (SEC-1)."""
+"""Requests over HTTP as bytes: however they are cut or joined, one is one (SEC-1)."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
-from interlock_gateway.transport.mcp.http_posts import headers_of, plain_length
 from mcp_bench import McpBench
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -135,10 +134,23 @@ async def test_bytes_of_a_refused_body_are_never_read_as_a_request(at: McpBench)
         assert await on.ended()
 
 
-def test_a_plain_request_has_one_host_and_one_length_and_nothing_odd() -> None:
-    plain = b"Host: a\r\nContent-Length: 12\r\n"
-    assert plain_length(headers_of(plain)) == 12
-    for odd in (b"Host: b\r\n", b"content-length: 12\r\n", b"Connection: close\r\n", b"Expect: 100-continue\r\n"):
-        assert plain_length(headers_of(plain + odd)) is None
-    assert plain_length(headers_of(b"Content-Length: 12\r\n")) is None
-    assert plain_length(headers_of(b"Host: a\r\nContent-Length: 1_2\r\n")) is None
+@pytest.mark.req("SEC-1", "SEC-2")
+@pytest.mark.parametrize("endless", [b"POST /mcp", b"POST /mcp HTTP/1.1\r\nA: ", b""])
+async def test_a_head_that_never_ends_ends_the_connection(at: McpBench, endless: bytes) -> None:
+    async with wire(at) as on:
+        chunked = on.post(PING, "Transfer-Encoding: chunked", length=-1).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        on.writer.write(endless or chunked + b"5;")
+        with suppress(ConnectionError):
+            for _ in range(40):
+                on.writer.write(b"x" * 10_000)
+                await on.writer.drain()
+            assert await on.ended()
+
+
+@pytest.mark.req("MCP-1")
+async def test_a_client_that_would_rather_speak_another_protocol_is_told_that_it_cannot(at: McpBench) -> None:
+    async with wire(at) as on:
+        on.writer.write(on.post(PING, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c") + on.post(PING))
+        status, _, _ = await on.answer()
+        assert status == 400
+        assert await on.ended()
