@@ -38,7 +38,7 @@ def mcp(
     """
     if ctx.invoked_subcommand is not None:
         return
-    path = (address or _configured()).removeprefix("unix:").removeprefix("//")
+    path = _path_of(address or _configured())
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(path)
@@ -81,6 +81,16 @@ def wrap(
     at_terminal = confirm or (sys.stdin.isatty() and sys.stdout.isatty())
     wrapped = Wrapped(tuple(command), name, config, log_level_of(log_level), yes=yes, only_confirm=at_terminal)
     raise typer.Exit(run_wrapped(wrapped))
+
+
+def _path_of(address: str) -> str:
+    """The socket's path. Raises `typer.BadParameter` for what a client connects to by itself."""
+    if not address.startswith(("unix:", "/", "./", "../")) and (":" in address or "/" not in address):
+        words = (
+            f"{address} is no unix:PATH; over HTTP a client connects to the gateway by itself, at http://HOST:PORT/mcp"
+        )
+        raise typer.BadParameter(words, param_hint="--address")
+    return address.removeprefix("unix:").removeprefix("//")
 
 
 def _configured() -> str:
