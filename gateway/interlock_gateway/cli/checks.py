@@ -12,6 +12,7 @@ from interlock_gateway.artifacts.backend import open_backend
 from interlock_gateway.artifacts.errors import ArtifactStoreError
 from interlock_gateway.audit.errors import AuditDamagedError
 from interlock_gateway.audit.keys import load_or_create
+from interlock_gateway.cli.last_words import LastWords, last_words
 from interlock_gateway.config import Config, ProviderConfig
 from interlock_gateway.config_loader.addresses import UnixAddress, parse_address
 from interlock_gateway.config_loader.provider_rules import is_local_url, stays_here
@@ -145,7 +146,11 @@ def check_listeners(config: Config) -> Iterator[Check]:
     """Whether the addresses are free. Nothing is said of them while a gateway holds them."""
     if gateway_is_running(config):
         return
-    for text in (*config.server.listen, *config.server.operator_listen, config.metrics.listen):
+    server = config.server
+    for text in (
+        *(*server.listen, *server.operator_listen, server.health_listen, config.metrics.listen),
+        *(*config.mcp.listen, *config.extmcp.listen),
+    ):
         if text:
             yield _check_listener(config.at_state(text))
 
@@ -169,17 +174,19 @@ def check_providers(config: Config) -> list[Check]:
 
 
 async def _describe_all(config: Config) -> list[Check]:
-    return list(await asyncio.gather(*(_describe(config, one) for one in config.providers)))
+    with last_words() as words:
+        return list(await asyncio.gather(*(_describe(config, one, words) for one in config.providers)))
 
 
-async def _describe(config: Config, spec: ProviderConfig) -> Check:
+async def _describe(config: Config, spec: ProviderConfig, words: LastWords) -> Check:
     what = f"provider {spec.name}"
     provider = made_provider(spec, config.at_state, config.limits.max_provider_bytes, Clients())
     address = provider.address
     try:
         described = await provider.describe(DESCRIBE_S if spec.mcp is None or spec.mcp.url else START_S)
     except ProviderError as error:
-        return Check(what, ok=False, detail=f"{address}: {error.message}")
+        said = "".join(f"; it wrote: {line}" for line in words.of(spec.name)[-1:])
+        return Check(what, ok=False, detail=f"{address}: {error.message}{said}")
     finally:
         await provider.close()
     version = f", version {described.version}" if described.version else ""

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import threading
@@ -20,6 +21,7 @@ import uvloop
 from interlock_gateway.app import running
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.cli.last_words import LastWords, last_words
 from interlock_gateway.cli.pump import pump
 from interlock_gateway.config import Config, DeferredConfig, ProviderConfig
 from interlock_gateway.config_loader import load_config
@@ -88,12 +90,24 @@ def run_wrapped(wrapped: Wrapped) -> int:
     log_to_stderr(wrapped.log_level)
     if not _NAME.fullmatch(wrapped.provider):
         raise CommandError("a server's name has 1 to 64 characters of A-Z a-z 0-9 . _ and -, a letter or digit first")
+    refuse_what_cannot_run(wrapped.command[0])
     base = load_config(wrapped.config, os.environ)
     directory = base.state_dir / "wrap"
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     consents = directory / f"{wrapped.slot}.consent.json"
-    with free_slot(directory / wrapped.slot) as state:
-        return uvloop.run(_Wrap(wrapped, wrapped_config(base, wrapped, state), consents).run())
+    with free_slot(directory / wrapped.slot) as state, last_words() as words:
+        return uvloop.run(_Wrap(wrapped, wrapped_config(base, wrapped, state), consents, words).run())
+
+
+def refuse_what_cannot_run(program: str) -> None:
+    """Raise `CommandError` for what the operating system would not run; clients often have a short `PATH`."""
+    if shutil.which(program) is not None:
+        return
+    if "/" in program:
+        raise CommandError(f"{program} is no program that can be run here")
+    raise CommandError(
+        f"there is no program {program} in PATH, which is {os.environ.get('PATH', '')}; give its full path"
+    )
 
 
 def wrapped_config(base: Config, wrapped: Wrapped, state: Path) -> Config:
@@ -124,10 +138,11 @@ def wrapped_config(base: Config, wrapped: Wrapped, state: Path) -> Config:
 class _Wrap:
     """One run."""
 
-    def __init__(self, wrapped: Wrapped, config: Config, consents: Path) -> None:
+    def __init__(self, wrapped: Wrapped, config: Config, consents: Path, words: LastWords) -> None:
         self._wrapped = wrapped
         self._config = config
         self._consents = consents
+        self._words = words
 
     async def run(self) -> int:
         """Serve until the client goes, or a signal comes."""
@@ -158,10 +173,17 @@ class _Wrap:
                 # It is started anew meanwhile: some servers want to be spoken to in another way.
                 until = min(until, loop.time() + RETRIES_S)
             if loop.time() > until:
-                typer.echo(f"interlock: {visible_line(connection.last_error) or 'the server does not answer'}", err=True)
+                self._tell_failure(connection.last_error)
                 return False
             await asyncio.sleep(POLL_S)
         return connection.described.is_set()
+
+    def _tell_failure(self, error: str) -> None:
+        typer.echo(f"interlock: {visible_line(error) or 'the server does not answer'}", err=True)
+        if lines := self._words.of(self._wrapped.provider):
+            typer.echo("It wrote last:", err=True)
+            for line in lines:
+                typer.echo(f"    {line}", err=True)
 
     def _carry(self, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
         """Have the client's bytes carried to our own socket beside the gateway."""

@@ -124,14 +124,35 @@ def test_consent_is_given_at_a_terminal_and_remembered(socket_directory: Path) -
 
 
 @pytest.mark.req("MCP-4")
-def test_a_server_that_cannot_be_started_is_said_so_on_stderr(socket_directory: Path) -> None:
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        (("/no/such/server",), ["/no/such/server is no program that can be run here"]),
+        (("no-such-server", "--now"), ["there is no program no-such-server in PATH", "give its full path"]),
+        (
+            (sys.executable, "-c", "import sys; sys.exit('no directory \\x1b[2J given')"),
+            ["it ended with exit code 1", "It wrote last:\n    no directory <U+001B>[2J given"],
+        ),
+    ],
+)
+def test_a_server_that_cannot_be_started_is_said_so_on_stderr(
+    server: tuple[str, ...], words: list[str], socket_directory: Path
+) -> None:
     environment = {**os.environ, "INTERLOCK__STATE__DIR": str(socket_directory)}
-    command = [*INTERLOCK, "mcp", "wrap", "--", "/no/such/server"]
+    command = [*INTERLOCK, "mcp", "wrap", "--", *server]
     failed = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, check=False, timeout=60
     )
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert "exit code 127" in failed.stderr
+    assert [each for each in words if each not in failed.stderr] == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:7090", "http://127.0.0.1:7090/mcp", "[::1]:7090"])
+@pytest.mark.req("MCP-4")
+def test_who_gives_interlock_mcp_an_address_of_http_is_told_what_is_spoken_there(address: str) -> None:
+    refused = interlock("mcp", "--address", address)
+    assert refused.exit_code == 2
+    assert "over HTTP a client connects to the gateway by itself" in " ".join(refused.output.split())
 
 
 @pytest.mark.parametrize(

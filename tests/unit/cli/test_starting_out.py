@@ -124,9 +124,10 @@ def test_check_fails_for_policies_that_do_not_load_and_names_the_place(tmp_path:
     assert "did you mean confidence?" in failed["detail"]
 
 
-def test_check_says_which_address_is_taken(socket_directory: Path, taken_port: int) -> None:
-    env = {"INTERLOCK__STATE__DIR": str(socket_directory), "INTERLOCK__SERVER__LISTEN": f"127.0.0.1:{taken_port}",
-           "INTERLOCK__METRICS__LISTEN": ""}  # fmt: skip
+@pytest.mark.parametrize("where", ["SERVER__LISTEN", "MCP__LISTEN", "SERVER__HEALTH_LISTEN"])
+def test_check_says_which_address_is_taken(where: str, socket_directory: Path, taken_port: int) -> None:
+    env = {"INTERLOCK__STATE__DIR": str(socket_directory), "INTERLOCK__SERVER__LISTEN": "127.0.0.1:0",
+           "INTERLOCK__METRICS__LISTEN": "", f"INTERLOCK__{where}": f"127.0.0.1:{taken_port}"}  # fmt: skip
     shown = run_json("check", "--offline", env=env, code=1)
     (failed,) = [check for check in shown["checks"] if not check["ok"]]
     assert failed == {"what": f"listen 127.0.0.1:{taken_port}", "ok": False, "detail": "Address already in use"}
