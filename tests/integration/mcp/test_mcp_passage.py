@@ -9,6 +9,7 @@ import pytest
 from interlock_gateway.audit.read import read_records
 from interlock_gateway.config import PolicyConfig
 from mcp import MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_bench import McpBench
 from mcp_types import (
     GetPromptResult,
@@ -147,6 +148,7 @@ async def test_what_does_not_pass_by_configuration_is_not_there(socket_directory
 
 @pytest.mark.req("MCP-3", "POL-4")
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}")
 async def test_a_session_that_may_not_reach_a_server_any_more_sends_it_nothing_by_other_requests_either(
     socket_directory: Path, mode: str
 ) -> None:
