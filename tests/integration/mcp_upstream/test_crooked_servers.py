@@ -134,6 +134,23 @@ async def test_a_server_ends_with_all_that_it_started_when_its_provider_is_close
     await eventually(lambda: not pids_of_group(leader))
 
 
+@pytest.mark.req("MCP-2", "SEC-2")
+async def test_a_server_whose_list_takes_long_is_not_asked_for_it_all_the_time_and_missed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from interlock_gateway.providers.mcp import provider as providers
+
+    monkeypatch.setattr(providers, "LISTING_SHARE", 1e9)
+    async with described(provider_of(crooked_config("good"))) as provider:
+        reached: Any = provider
+        assert reached._rest_s == providers.LONGEST_REST_S
+        reached._notice("notifications/tools/list_changed", {}, None)
+        asking = asyncio.create_task(provider.until_lost())
+        await asyncio.sleep(0)
+        await reached._connection.close()
+        assert not await asyncio.wait_for(asking, 5)
+
+
 HOLDER = """
 import asyncio, sys
 sys.path[:0] = sys.argv[1:3]

@@ -33,6 +33,8 @@ CONNECT_S = 2.0
 """How long a call waits for a connection that is being made before the provider counts as down."""
 SETTLE_S = 0.5
 """How long a server may go on changing its tools before they are asked for."""
+LISTING_SHARE, LONGEST_REST_S = 4.0, 10.0
+"""How many times as long as a list took it is not asked for again, within reason, however often it changes."""
 SHORT_LIFE_S = 10.0
 """A connection that ends sooner counts as one that the server does not keep."""
 FIRST_WAIT_S = 0.1
@@ -64,6 +66,7 @@ class McpProvider:
         self._change = asyncio.Event()
         self._listed: dict[str, Mapping[str, Any]] = {}
         self._passing: dict[str, str] = {}
+        self._rest_s = SETTLE_S
         self._listeners: list[Notice] = []
         self._in_flight = 0
         self._retired = False
@@ -103,8 +106,10 @@ class McpProvider:
         upstream = await self._connected(timeout_s)
         from interlock_gateway.providers.mcp.listing import list_tools  # noqa: PLC0415 -- it brings the SDK
 
+        connected = time.monotonic()
         with self._mapped():
-            listing = await list_tools(upstream, self.name, self._prefix, timeout_s - (time.monotonic() - began))
+            listing = await list_tools(upstream, self.name, self._prefix, timeout_s - (connected - began))
+        self._rest_s = max(SETTLE_S, min(LISTING_SHARE * (time.monotonic() - connected), LONGEST_REST_S))
         self._listed = listing.tools
         passing = passing_tools(self.name, self._target.passes, upstream.capabilities)
         names = {one.name for one in passing}
@@ -129,9 +134,11 @@ class McpProvider:
     async def until_lost(self) -> bool:
         """Return when the connection is lost, `False`, or when the server's tools have changed, `True`."""
         await self._change.wait()
-        if self.upstream is None:
+        if (upstream := self.upstream) is None:
             return False
-        await asyncio.sleep(SETTLE_S)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._rest_s):
+                await upstream.peer.gone.wait()
         return self.upstream is not None
 
     async def pause(self, most_s: float) -> None:
