@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from interlock_gateway.artifacts.errors import ArtifactError
 from interlock_gateway.artifacts.store import ArtifactStore
@@ -23,6 +23,7 @@ DEFAULT_PART_BYTES = 4 * 1024 * 1024
 TEXT_TYPE = "text/plain; charset=utf-8"
 JSON_TYPE = "application/json"
 BINARY_TYPE = "application/octet-stream"
+LONGEST_TITLE = 200
 _NO_STORE = "no artifact store is configured"
 
 
@@ -118,6 +119,11 @@ class ResultProcessor:
         return min(self._part_bytes, max(0, obligations.max_result_bytes))
 
 
+def _aside(part: Content) -> bytes:
+    """What stands beside a part, as one JSON document."""
+    return b'{"annotations":%b,"_meta":%b}' % (part.annotations or b"null", part.meta or b"null")
+
+
 def _speaks(undo: UndoInfo | None) -> bool:
     """Whether there is any text in how an operation would be undone."""
     return undo is not None and bool(undo.tool or undo.input or undo.description or undo.manual_guide)
@@ -180,6 +186,9 @@ class _Limiting:
         return Text(shorten(whole, self.text_limit, where))
 
     async def _part(self, part: Content) -> Content:
+        if len(part.annotations) + len(part.meta) > self.part_limit:
+            await self._kept(_aside(part), JSON_TYPE)
+            part = replace(part, annotations=b"", meta=b"")
         if isinstance(part, Image | Audio) and len(part.data) > self.part_limit:
             kind = "image" if isinstance(part, Image) else "audio"
             return await self._moved(part.data, part.media_type or BINARY_TYPE, kind)
@@ -187,7 +196,10 @@ class _Limiting:
             body = part.blob or (part.text or "").encode("utf-8", "replace")
             if len(body) > self.part_limit:
                 media_type = part.media_type or (BINARY_TYPE if part.blob else TEXT_TYPE)
-                return await self._moved(body, media_type, part.title or part.name or part.uri)
+                return await self._moved(body, media_type, (part.title or part.name or part.uri)[:LONGEST_TITLE])
+            words = f"{part.uri}\n{part.name}\n{part.title}\n{part.description}".encode("utf-8", "replace")
+            if len(words) + len(part.extra) > self.part_limit:
+                return await self._moved(words + b"\n" + part.extra, TEXT_TYPE, "what was said of a resource")
         return part
 
     async def _moved(self, body: bytes, media_type: str, title: str) -> Content:

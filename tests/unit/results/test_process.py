@@ -367,3 +367,23 @@ async def test_a_pointer_that_is_none_leaves_nothing_beside_the_data(processor: 
     part = Text("x", annotations=b'{"a": 1}', meta=b'{"a": 1}')
     result = await process(processor, part, details={"a": "b"}, obligations=Obligations(redact=("a",)))
     assert (result.content, result.details) == ((Text("x"),), {})
+
+
+@pytest.mark.req("RES-4", "MCP-3")
+async def test_nothing_is_too_large_to_return_because_it_stands_beside_what_is_returned(
+    processor: ResultProcessor, store: ArtifactStore
+) -> None:
+    large = json.dumps({"a": "x" * 6000}).encode()
+    parts = (
+        Text("short", meta=large),
+        Image(b"i", "image/png", annotations=large),
+        Resource(uri="x://y", description="y" * 6000),
+        Resource(uri="", extra=large),
+    )
+    result = await process(processor, *parts)
+    assert result.content[:2] == (Text("short"), Image(b"i", "image/png"))
+    assert sum(len(str(part)) for part in result.content) < 3000
+    assert result.artifact is not None
+    assert result.truncated
+    kept = b"".join([piece async for piece in store.stream_bytes(result.artifact.uri, 0, 100_000)])
+    assert json.loads(kept) == {"annotations": None, "_meta": json.loads(large)}
