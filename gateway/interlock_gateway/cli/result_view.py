@@ -81,6 +81,9 @@ def _next_step(result: CallResult, session_id: str) -> str:
         return f"interlock artifact read {result.artifact.uri} --session {session_id}"
     if result.status is CallStatus.REFLECTION_REQUIRED:
         return "repeat the call with --deliverable @deliverable.json"
-    if any(reason.code == "unknown_tool" for reason in result.decision.reasons):
+    codes = {reason.code for reason in result.decision.reasons}
+    if "tool_deferred" in codes:
+        return f"interlock tools --activate NAME --session {session_id}, and the call again in that session"
+    if "unknown_tool" in codes:
         return "interlock tools, or interlock providers when all tools of a provider are missing"
     return ""

@@ -59,7 +59,7 @@ def tools(
         for one in listed.tools
     ]
     screen.show(listed, Table(("tool", "effect", "safety", "confidence", "provider", "does"), rows, empty="no tools"))
-    if all(one.provider == GATEWAY_PROVIDER for one in listed.tools):
+    if not listed.deferred and all(one.provider == GATEWAY_PROVIDER for one in listed.tools):
         screen.hint("\nThese are the gateway's own. `interlock providers` says why there are no others.")
     if listed.required_tool:
         screen.hint(f"\nSomething is pending: the next call has to be {listed.required_tool}")

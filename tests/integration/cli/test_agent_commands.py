@@ -60,7 +60,9 @@ def test_deferred_tools_are_found_and_activated(at: Place) -> None:
     assert found[0]["name"] == "read"
     shown = at.run("tools", "--session", session, "--search", "read")
     assert shown.stdout.split()[:4] == ["TOOL", "EFFECT", "DOES", "read"]
-    assert at.run("call", "read", "path=README.md", "--session", session).exit_code == 1
+    denied = at.run("call", "read", "path=README.md", "--session", session)
+    assert denied.exit_code == 1
+    assert f"Next: interlock tools --activate NAME --session {session}" in denied.stderr
     done = at.json("tools", "--session", session, "--activate", "read", "--activate", "nothing", code=1)
     assert (done["activated"], done["unknown"]) == (["read"], ["nothing"])
     assert at.run("call", "read", "path=README.md", "--session", session).exit_code == 0
