@@ -202,7 +202,8 @@ async def test_a_session_that_nobody_uses_is_closed_and_what_was_pending_in_it_d
 @pytest.mark.req("MCP-1")
 async def test_anything_else_over_http_is_not_there(at: McpBench) -> None:
     async with at.http() as http:
-        assert (await http.get(at.url.replace("/mcp", "/"))).status_code == 404
+        elsewhere = await http.get(at.url.replace("/mcp", "/sse"))
+        assert (elsewhere.status_code, elsewhere.text) == (404, "MCP is spoken at /mcp")
         assert (await http.put(at.url, headers=ACCEPT)).status_code in {400, 405}
         assert (await http.post(at.url, json=calling("echo", {}), headers=ACCEPT)).status_code == 400
 

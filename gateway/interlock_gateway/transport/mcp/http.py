@@ -85,7 +85,7 @@ class McpHttp:
     async def _admitted(self, request: Request, held: contextlib.ExitStack) -> ASGIApp:
         """What answers `request`, whose place `held` gets. Raises `RequestError`, `BadMessageError`."""
         if request.scope["path"] != PATH:
-            return Response(status_code=404)
+            return Response(f"MCP is spoken at {PATH}", status_code=404)
         if (strange := self._origins.refusal(request.headers)) is not None:
             return Response(strange, status_code=403)
         request.scope[PRINCIPAL] = await self._principal(request)
