@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 
 from interlock_gateway.config import Config, WebhookConfig
 from interlock_gateway.config_loader.addresses import TcpAddress, UnixAddress, parse_address
-from interlock_gateway.config_loader.identity_rules import is_an_agents
+from interlock_gateway.config_loader.identity_rules import ANONYMOUS, is_an_agents
 from interlock_gateway.config_loader.problems import SettingPath, dotted
+from interlock_gateway.core.session import PROXIED
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
 SHORTEST_SECRET = 16
@@ -63,7 +64,10 @@ def _people(config: Config) -> Found:
     agents = Counter(one.agent for one in config.mcp.people)
     for index, one in enumerate(config.mcp.people):
         path: SettingPath = ("mcp", "people", index)
-        if one.approver in agents or is_an_agents(config, one.approver):
+        if one.agent == ANONYMOUS:
+            words = f"{ANONYMOUS} is whoever has no credentials: anybody could answer about their own calls"
+            yield (*path, "agent"), f"{dotted((*path, 'agent'))}: {words}"
+        if one.approver in agents or one.approver.startswith(PROXIED) or is_an_agents(config, one.approver):
             words = f"{one.approver} is an agent, which never decides about calls"
             yield (*path, "approver"), f"{dotted((*path, 'approver'))}: {words}"
         if agents[one.agent] > 1:

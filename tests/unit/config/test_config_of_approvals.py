@@ -131,6 +131,8 @@ def test_secrets_come_from_files_and_are_shown_to_nobody(tmp_path: Path) -> None
         ("{agent: a, approver: local-agent}", "local-agent is an agent"),
         ("{agent: a, approver: b}, {agent: b, approver: alice}", "b is an agent"),
         ("{agent: a, approver: alice}, {agent: a, approver: bob}", "mcp.people[0].agent: a is there twice"),
+        ("{agent: anonymous, approver: alice}", "mcp.people[0].agent: anonymous is whoever has no credentials"),
+        ("{agent: a, approver: 'extmcp:proxy:b'}", "extmcp:proxy:b is an agent"),
     ],
 )
 def test_whoever_sits_at_an_agents_client_is_no_agent_and_one_person(tmp_path: Path, people: str, said: str) -> None:
