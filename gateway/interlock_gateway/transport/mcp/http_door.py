@@ -50,6 +50,10 @@ class _Connection(Impatience, HttpToolsProtocol):
         if self._unread > MOST_HEAD:
             self.transport.abort()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. White space around its value is none of it; llhttp leaves what follows it."""
+        super().on_header(name, value.strip(b" \t"))
+
     def on_headers_complete(self) -> None:
         """Begin a request. Which host is meant is clear, and in which protocol, or it is refused."""
         self._unread = 0
