@@ -89,8 +89,9 @@ async def test_a_list_of_tools_without_end_is_given_up(more: tuple[str, ...], mo
     [
         (crooked_config("fails"), "exit code 5"),
         (McpUpstreamConfig(command=("/no/such/program",)), "exit code 127"),
+        (McpUpstreamConfig(command=("no-such-program",)), "there is no program no-such-program in its PATH"),
         (McpUpstreamConfig(command=("true",), working_directory="/no/such/place"), "cannot be started"),
-        (McpUpstreamConfig(url="http://127.0.0.1:1/mcp"), "it cannot be reached: "),
+        (McpUpstreamConfig(url="http://127.0.0.1:1/mcp"), "cannot be reached: connecting failed: "),
         (crooked_config("mute"), "does not answer"),
     ],
 )

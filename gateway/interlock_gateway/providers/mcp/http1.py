@@ -119,7 +119,7 @@ class Origin:
             async with asyncio.timeout(CONNECT_S):
                 wire = await self._opened()
         except (OSError, TimeoutError) as error:
-            raise LinkError(f"it cannot be reached: {trouble(error, self._tls)}", unsent=True) from None
+            raise LinkError(f"connecting failed: {trouble(error, self._tls)}", unsent=True) from None
         self._wires.add(wire)
         return wire
 

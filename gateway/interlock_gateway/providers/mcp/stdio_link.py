@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -61,11 +62,13 @@ class StdioLink:
         secrets = tuple(value for value in values if len(value) >= SECRET_LENGTH and not value.startswith("/"))
         told = _Stderr(self._provider, secrets)
         arguments = [sys.executable, "-I", "-S", "-B", str(LAUNCHER), str(os.getpid()), *self._command.arguments]
+        environment = _environment(self._command.environment)
+        _refuse_what_is_not_there(self._command.arguments[0], environment)
         try:
             _, child = await loop.subprocess_exec(
                 lambda: _Child(receive, lost, told, self._most),
                 *arguments,
-                env=_environment(self._command.environment),
+                env=environment,
                 cwd=self._command.directory or None,
                 start_new_session=True,
             )
@@ -90,6 +93,12 @@ class StdioLink:
 
 def _environment(configured: Mapping[str, str]) -> dict[str, str]:
     return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(configured)
+
+
+def _refuse_what_is_not_there(program: str, environment: Mapping[str, str]) -> None:
+    """Raise `LinkError` for a program without a path that `PATH` does not lead to: its exit code would say less."""
+    if "/" not in program and shutil.which(program, path=environment.get("PATH", os.defpath)) is None:
+        raise LinkError(f"it cannot be started: there is no program {program} in its PATH", unsent=True)
 
 
 class _Child(asyncio.SubprocessProtocol):
