@@ -56,7 +56,8 @@ async def main() -> None:
     app = reference_server().streamable_http_app(event_store=Events(), retry_interval=RETRY_MS)
     listening = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)  # noqa: T201 - for whoever started it
-    config = uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
+    # As the SDK comes: what else can read HTTP here leaves white space in headers, which a scenario looks at.
+    config = uvicorn.Config(app, http="h11", log_level="error", lifespan="on", timeout_graceful_shutdown=1)
     await uvicorn.Server(config).serve(sockets=[listening])
 
 
