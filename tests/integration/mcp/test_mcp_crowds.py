@@ -1,12 +1,15 @@
 """Many connections to MCP over HTTP, slow ones and silent ones: they keep nobody out (MCP-1, SEC-8)."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from mcp_bench import McpBench, mcp_bench, text_of
+from test_mcp_http_door import ACCEPT, ENVELOPE, MODERN
+from waiting import eventually_so
 
 MOST = 16
 FEW = {"max_connections": MOST}
@@ -53,3 +56,40 @@ async def test_of_requests_that_do_not_arrive_nobody_has_so_many_that_others_fin
             assert text_of(await client.call_tool("echo", {"text": "mine"})) == "mine"
 
     assert refused == b"HTTP/1.1 503 Service Unavailable\r\n"
+
+
+@pytest.mark.req("MCP-1")
+async def test_one_connection_does_not_have_all_streams_of_what_changes(socket_directory: Path) -> None:
+    listening = {"notifications": {"toolsListChanged": True}, "_meta": ENVELOPE}
+    async with mcp_bench(socket_directory, mcp=FEW) as at:
+        reader, writer = await asyncio.open_unix_connection(at.socket)
+        for number in range(MOST):
+            asked = {"jsonrpc": "2.0", "id": number, "method": "subscriptions/listen", "params": listening}
+            writer.write(json.dumps(asked).encode() + b"\n")
+        told = [json.loads(await asyncio.wait_for(reader.readline(), 10)) for _ in range(MOST)]
+        async with at.over_http("2026-07-28") as client, client.listen(tools_list_changed=True) as stream:
+            assert stream.honored.tools_list_changed
+        writer.close()
+
+    refused = [one["error"]["data"]["reason"] for one in told if "error" in one]
+    assert refused
+    assert set(refused) == {"LIMIT_REACHED"}
+
+
+@pytest.mark.req("MCP-1")
+async def test_a_stream_ends_with_its_connection_whatever_was_asked_behind_it(socket_directory: Path) -> None:
+    listening = {"notifications": {"toolsListChanged": True}, "_meta": ENVELOPE}
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": listening}
+    body = json.dumps(asked).encode()
+    async with mcp_bench(socket_directory, mcp=FEW) as at:
+        named = {**ACCEPT, **MODERN, "host": at.address, "mcp-method": "subscriptions/listen"}
+        named |= {"authorization": f"Bearer {at.token}", "content-length": str(len(body))}
+        head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
+
+        async def is_heard() -> bool:
+            async with connected(at) as (reader, writer):
+                writer.write(2 * (f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body))
+                return await asyncio.wait_for(reader.readline(), 10) == b"HTTP/1.1 200 OK\r\n"
+
+        assert not all([await is_heard() for _ in range(2 * MOST)])
+        await eventually_so(is_heard, 10)

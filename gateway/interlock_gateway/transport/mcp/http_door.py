@@ -7,10 +7,10 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from interlock_gateway.identity.authenticate import Authenticator
@@ -42,6 +42,19 @@ class _Connection(Impatience, HttpToolsProtocol):
 
     idle_since = 0.0
     _unread = 0
+    _running: RequestResponseCycle | None = None
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the request that is under way: uvicorn tells the newest, which may wait behind it."""
+        self.pipeline.clear()
+        super().connection_lost(exc)
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Read what has come."""
@@ -74,7 +87,7 @@ class _Connection(Impatience, HttpToolsProtocol):
     @property
     def is_idle(self) -> bool:
         """Whether no request is under way on it, as far as one has arrived."""
-        return (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing()
+        return (self._running is None or self._running.response_complete) and not self.transport.is_closing()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""

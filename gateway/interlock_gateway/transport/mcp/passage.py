@@ -33,10 +33,11 @@ from mcp_types import (
 from interlock_gateway.core.call import CallRequest, CallResult, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.session import Session
-from interlock_gateway.errors import ProviderError
+from interlock_gateway.errors import ProviderError, RequestError, RequestFault
 from interlock_gateway.providers.mcp.contents import ERROR, MCP_DETAILS
 from interlock_gateway.providers.mcp.link import RpcError
 from interlock_gateway.providers.mcp.passing import GET, READ, passing_name
+from interlock_gateway.sessions.shares import Shares
 from interlock_gateway.transport.mcp.artifact_resources import TEMPLATE
 from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client, Context
@@ -76,6 +77,7 @@ class Passage:
         self._own = ResourceHandlers(parts)
         self._notices = told.notices
         self._listener = told.listener
+        self._streams = Shares(parts.config.max_connections)
 
     async def listed(self, shelf: Shelf, ctx: Context, params: PaginatedRequestParams) -> dict[str, Any]:
         """A page of what the caller's session may ask for."""
@@ -171,6 +173,9 @@ class Passage:
         uris = dict.fromkeys(map(str, wanted.resource_subscriptions or ()))
         if len(uris) > MOST_SUBSCRIPTIONS:
             raise MCPError(INVALID_PARAMS, f"a stream has at most {MOST_SUBSCRIPTIONS} resourceSubscriptions")
+        if self._streams.refusal(caller.principal.id) is not None:
+            raise RequestError(RequestFault.LIMIT_REACHED, "you have as many streams open as you may; end some")
+        self._streams.take(caller.principal.id)
         try:
             heard = [uri for uri in uris if await self._subscribed(uri, session, who, caller)]
             if wanted.resource_subscriptions is not None:
@@ -178,6 +183,7 @@ class Passage:
                 wanted = wanted.model_copy(update={"resource_subscriptions": heard})
             return await self._listener(ctx, params.model_copy(update={"notifications": wanted}))
         finally:
+            self._streams.give_back(caller.principal.id)
             self._notices.unsubscribed(who)
 
     async def _subscribed(self, uri: str, session: Session, who: object, caller: McpCaller) -> bool:
