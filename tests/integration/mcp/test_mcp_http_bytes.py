@@ -154,3 +154,12 @@ async def test_a_client_that_would_rather_speak_another_protocol_is_told_that_it
         status, _, _ = await on.answer()
         assert status == 400
         assert await on.ended()
+
+
+@pytest.mark.req("SEC-1", "MCP-1")
+@pytest.mark.parametrize("target", [b"http://evil.example/mcp", b"//evil.example/mcp", b"*", b"evil.example:80"])
+async def test_a_target_that_names_a_host_itself_is_refused(at: McpBench, target: bytes) -> None:
+    async with wire(at) as line:
+        line.writer.write(line.post(PING).replace(b"/mcp", target, 1))
+        status, _, _ = await line.answer()
+    assert status in {400, 404}

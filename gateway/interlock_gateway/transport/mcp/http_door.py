@@ -70,7 +70,9 @@ class _Connection(Impatience, HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin a request. Which host is meant is clear, and in which protocol, or it is refused."""
         self._unread = 0
-        if sum(name == b"host" for name, _ in self.headers) != 1 or self.parser.should_upgrade():
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        # A target that names a host itself counts more than the header that is judged (RFC 9112, 3.2.2).
+        if hosts != 1 or not self.url.startswith(b"/") or self.parser.should_upgrade():
             raise ValueError("a request is for one host, in HTTP/1.1")
         super().on_headers_complete()
 
