@@ -20,6 +20,7 @@ CHALLENGED = f"Give the deliverable as one more argument named `{DELIVERABLE}`. 
 IN_DOUBT = (
     "It is not known whether this call took effect. Do not repeat it: find out first what happened, or ask a person."
 )
+DENIED = "The gateway denied this call; nothing was run."
 UNKNOWN = "The gateway did not answer, and it is not known whether the call ran. Do not repeat it before you know."
 
 _NO_ERRORS = frozenset(
@@ -76,6 +77,9 @@ def _words(result: CallResult) -> Iterator[str]:
         yield CHALLENGED + json.dumps(dict(result.reflection.schema), ensure_ascii=False)
     if result.status in _IN_DOUBT:
         yield IN_DOUBT
+    elif result.status is CallStatus.DENIED:
+        # Some APIs have no mark for errors, and a policy's own words need not say that they refuse.
+        yield DENIED
     elif not result.completed and not result.content and not result.steering:
         yield f"The call did not complete: {result.status}. Take it as not run."
 

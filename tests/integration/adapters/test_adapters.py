@@ -10,6 +10,7 @@ from adapter_bench import PICTURE, Played, Player
 from asked_people import person
 from interlock import errors
 from interlock.adapters import AdapterOptions
+from interlock.adapters._answers import DENIED
 from interlock.results import CallResult, CallStatus
 from players import PLAYERS, Seen, Turns, anthropic_threads, openai_agents_sdk, pydantic_ai_agent
 from waiting import eventually
@@ -60,7 +61,7 @@ async def test_a_denial_is_a_result_that_says_why(at: Played, player: Player) ->
     calls: Turns = [[("careful", {"text": "x"})], [("careful", {"text": "x", "_flyto_confidence": 90})]]
     _, denied, passed = await player(at.session, calls, None)
 
-    assert denied.results[0].text == "requires _flyto_confidence (0-100) in input, min=70"
+    assert denied.results[0].text == f"requires _flyto_confidence (0-100) in input, min=70\n{DENIED}"
     assert denied.results[0].is_error in (True, None)
     assert passed.results[0].text == "x"
     assert at.ran == [("careful", "x")]

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 from interlock.adapters import _names
-from interlock.adapters._answers import IN_DOUBT, UNKNOWN, answer_to, answer_to_error
+from interlock.adapters._answers import DENIED, IN_DOUBT, UNKNOWN, answer_to, answer_to_error
 from interlock.adapters._bridge import Asked
 from interlock.adapters._names import LONGEST, Names
 from interlock.adapters._shapes import AnthropicShape, ChatShape, ResponsesShape
@@ -94,6 +94,9 @@ def test_only_what_completed_or_goes_on_is_no_error_and_none_is_without_words(st
     if status in {CallStatus.OUTCOME_UNKNOWN, CallStatus.UNKNOWN}:
         assert answer.text == IN_DOUBT
         assert answer_to(CallResult(status=status, content=(TEXT,))).text == f"a text\n{IN_DOUBT}"
+    elif status is CallStatus.DENIED:
+        assert answer.text == DENIED
+        assert answer_to(CallResult(status=status, content=(TEXT,))).text == f"a text\n{DENIED}"
     elif status is not CallStatus.COMPLETED:
         assert "Take it as not run." in answer.text
 

@@ -8,6 +8,7 @@ import grpc
 import pytest
 from interlock import Session, _call_flows
 from interlock.adapters import AdapterOptions
+from interlock.adapters._answers import DENIED
 from interlock.adapters.openai_agents import GatewayAgent
 from interlock.adapters.pydantic_ai import GatewayToolset
 from interlock.adapters.raw import OpenAIChatTools, SyncAnthropicTools
@@ -71,9 +72,9 @@ async def test_calls_of_one_turn_are_answered_in_their_order(fake: FakeGateway, 
     answers = await texts(OpenAIChatTools(session), *calls)
     assert answers == [
         "read {'n': 1}",
-        "not here",
+        f"not here\n{DENIED}",
         "read {'n': 2}",
-        "There is no tool named 'nowhere' in this session.",
+        f"There is no tool named 'nowhere' in this session.\n{DENIED}",
     ]
 
 
