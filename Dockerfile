@@ -40,7 +40,7 @@ COPY --from=build --chown=65532:65532 /image/state/ /var/lib/interlock/
 ENV PATH=/opt/interlock/bin HOME=/var/lib/interlock PYTHONDONTWRITEBYTECODE=1
 USER 65532:65532
 WORKDIR /var/lib/interlock
-EXPOSE 7080 7081 7082 7443 9464
+EXPOSE 7080 7081 7082 7090 7443 9464
 HEALTHCHECK NONE
 ENTRYPOINT ["/opt/interlock/bin/interlock"]
 CMD ["serve"]
