@@ -175,7 +175,13 @@ def check_providers(config: Config) -> list[Check]:
 
 async def _describe_all(config: Config) -> list[Check]:
     with last_words() as words:
-        return list(await asyncio.gather(*(_describe(config, one, words) for one in config.providers)))
+        describing = (_describe(config, one, words) for one in config.providers)
+        # All come to their end before a failure that nobody foresaw is raised: some have started a program.
+        ended = await asyncio.gather(*describing, return_exceptions=True)
+    for one in ended:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in ended if isinstance(one, Check)]
 
 
 async def _describe(config: Config, spec: ProviderConfig, words: LastWords) -> Check:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from interlock_gateway.core.session import Principal, session_for
@@ -106,7 +106,8 @@ async def test_nobody_keeps_another_out_of_the_session_that_is_made_for_their_cl
         at.over_http("2026-07-28", token=at.other) as stranger,
     ):
         with pytest.raises(MCPError, match="belongs to another principal"):
-            await stranger.session.call_tool("echo", {"text": "first"}, meta={"dev.interlock/session": theirs})
+            meta = cast("Any", {"dev.interlock/session": theirs})
+            await stranger.session.call_tool("echo", {"text": "first"}, meta=meta)
         own = await client.session.call_tool("echo", {"text": "mine"})
 
     assert text_of(own) == "mine"
