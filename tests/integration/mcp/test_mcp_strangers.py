@@ -105,8 +105,8 @@ async def test_nobody_keeps_another_out_of_the_session_that_is_made_for_their_cl
         at.over_http("2026-07-28", client_info=who) as client,
         at.over_http("2026-07-28", token=at.other) as stranger,
     ):
+        meta = cast("Any", {"dev.interlock/session": theirs})
         with pytest.raises(MCPError, match="belongs to another principal"):
-            meta = cast("Any", {"dev.interlock/session": theirs})
             await stranger.session.call_tool("echo", {"text": "first"}, meta=meta)
         own = await client.session.call_tool("echo", {"text": "mine"})
 
