@@ -158,6 +158,7 @@ class _Wrap:
                 return await self._ask(gateway)
             if self._wrapped.yes:
                 await self._confirm(gateway)
+            self._tell_people()
             self._carry(loop, stop)
             await stop.wait()
             self._remember(gateway)
@@ -177,6 +178,12 @@ class _Wrap:
                 return False
             await asyncio.sleep(POLL_S)
         return connection.described.is_set()
+
+    def _tell_people(self) -> None:
+        """In the client's log, and not to the model, which might answer for itself."""
+        (operators,) = self._config.server.operator_listen
+        where = self._config.at_state(operators)
+        typer.echo(f"to answer for calls that need a person: interlock checkpoints watch --address {where}", err=True)
 
     def _tell_failure(self, error: str) -> None:
         typer.echo(f"interlock: {visible_line(error) or 'the server does not answer'}", err=True)

@@ -99,6 +99,19 @@ async def test_consent_is_asked_for_once_by_whatever_revision_and_remembered(soc
     assert not nobody.asked
 
 
+@pytest.mark.req("MCP-4", "CHK-2")
+async def test_who_cannot_be_asked_at_the_client_is_pointed_to_the_log_and_no_model_to_the_socket(
+    socket_directory: Path,
+) -> None:
+    async with wrapped(socket_directory, elicitation_callback=Person()) as client:
+        await client.call_tool("echo", {"text": "consents"})
+    async with wrapped(socket_directory) as client:
+        denied = await client.call_tool("wreck", {})
+        assert denied.is_error
+        assert "its log" in text(denied)
+        assert "operator.sock" not in text(denied)
+
+
 @pytest.mark.req("MCP-4", "TOOL-3")
 async def test_without_consent_a_call_says_how_to_give_it(socket_directory: Path) -> None:
     async with wrapped(socket_directory, server=crooked_config("good").command) as client:

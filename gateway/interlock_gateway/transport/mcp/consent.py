@@ -38,6 +38,10 @@ HINT = (
     "Tell the person you work for: they can consent in a terminal, with the command that the client starts this server "
     "with and --confirm after `interlock mcp wrap`."
 )
+NOBODY_HINT = (
+    "Nobody can be asked through this client. Tell the person you work for: what this server wrote to its log when it "
+    "started says how to answer for such calls in a terminal."
+)
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -102,11 +106,14 @@ class ConsentAsking:
             return None
 
     def _hinted(self, tool: str, result: CallResult) -> CallResult:
-        """The answer, with how to consent where that would have helped."""
+        """The answer, with how to consent, or to have somebody asked, where that would have helped."""
         found = self._registry.find(tool)
         lacking = found is not None and found.pin_state is PinState.UNCONFIRMED
-        stopped = result.status in {CallStatus.DENIED, CallStatus.AWAITING_CHECKPOINT}
-        return result.steered(HINT) if lacking and stopped else result
+        if lacking and result.status in {CallStatus.DENIED, CallStatus.AWAITING_CHECKPOINT}:
+            return result.steered(HINT)
+        reasons = result.decision.reasons if result.decision is not None else ()
+        nobody = any(reason.code == "checkpoint_unavailable" for reason in reasons)
+        return result.steered(NOBODY_HINT) if nobody and result.status is CallStatus.DENIED else result
 
     async def _take(
         self, principal: Principal, provider: str, seen: Mapping[str, str], answer: Mapping[str, Any]
