@@ -9,6 +9,8 @@ from operations_document import DOCUMENT, document
 
 # Words in documents that begin like metrics.
 NO_METRICS = {"interlock_gateway", "interlock_sdk", "interlock_pushed"}
+# What agentgateway's configuration hands to us.
+NO_METRICS |= {"interlock_principal", "interlock_groups", "interlock_session", "interlock_call"}
 AGAIN = "run python tests/observability/operations_document.py"
 
 

@@ -15,11 +15,12 @@ from interlock_gateway.pipeline.asking import Asking
 from interlock_gateway.pipeline.beginnings import Beginnings
 from interlock_gateway.pipeline.call_ids import check_call_id
 from interlock_gateway.pipeline.compensation import refusal, undoing
-from interlock_gateway.pipeline.conclusion import Conclusion, ends, record_of
+from interlock_gateway.pipeline.conclusion import Conclusion, ends
 from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
 from interlock_gateway.pipeline.enforce import Path
 from interlock_gateway.pipeline.held import HeldCalls
 from interlock_gateway.pipeline.interception import interception
+from interlock_gateway.pipeline.kept_outcomes import keep_outcome
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError, unavailable
 from interlock_gateway.pipeline.preview import Previewer
@@ -213,16 +214,6 @@ class CallPipeline:
             return earlier
         return await self._through(run, answer_to_come(run))
 
-    async def _kept(self, run: CallRun, result: CallResult) -> None:
-        """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart."""
-        if run.tool is None or run.read_only or run.journaled or run.resuming is not None or run.taken:
-            return
-        if ends(run, result):
-            try:
-                await self._parts.store.calls.record_outcome(record_of(self._parts, run, result))
-            except StateError:  # nothing ran: asked again, here or at another replica, the call is decided again
-                run.unkept = True
-
     async def _earlier(self, run: CallRun) -> CallResult | None:
         live, call_id = run.live, run.call_id
         known = live.running.get(call_id) or live.remembered.get(call_id)
@@ -278,15 +269,16 @@ class CallPipeline:
 
     async def _in_turn(self, run: CallRun, answer: "asyncio.Future[CallResult] | None", *, shared: bool) -> CallResult:
         try:
-            result = await self._decided(run)
+            try:
+                result = await self._decided(run)
+            finally:
+                run.live.turnstile.release(shared=shared)
+            if answer is not None:
+                await keep_outcome(self._parts, run, result)
         except BaseException as error:
             self._ended(run, answer, error)
             raise
-        finally:
-            run.live.turnstile.release(shared=shared)
         self._ended(run, answer, result)
-        if answer is not None:
-            await self._kept(run, result)
         return result
 
     async def _decided(self, run: CallRun) -> CallResult:

@@ -6,7 +6,9 @@ import pytest
 from asked_people import asking, person
 from gateway_bench import bench
 from interlock import CallStatus
+from interlock.errors import GatewayUnavailableError
 from interlock_gateway.core.checkpoint import ApproverDecision
+from interlock_gateway.pipeline.ports import StateUnavailableError
 
 X = {"text": "x"}
 
@@ -48,3 +50,24 @@ async def test_an_edit_holds_for_a_repeated_read(socket_directory: Path) -> None
         again = await session.call("echo", X, call_id="c", checkpoint_mode="detach")
         assert again.text == "y"
     assert at.ledger.ran == [("echo", "y")]
+
+
+@pytest.mark.req("PIPE-10", "PREV-1")
+async def test_a_preview_that_cannot_be_kept_under_its_id_is_not_answered(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked again, perhaps at another replica, there would be another one."""
+    async with bench(socket_directory) as at:
+        calls, session = at.gateway.rooms.store.calls, at.agent.session("s")
+
+        async def lost(_record: object) -> None:
+            raise StateUnavailableError("the database is gone")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(calls, "record_outcome", lost)
+            with pytest.raises(GatewayUnavailableError):
+                await session.call("replace_value", {"value": "b"}, call_id="c", timeout=1.0)
+        again = await session.call("replace_value", {"value": "b"}, call_id="c")
+        assert (await session.call("replace_value", {"value": "b"}, call_id="c")).pending == again.pending
+        assert (await session.resolve("apply", "as asked")).text == "now b"
+    assert at.ledger.names() == ["replace_value"]

@@ -257,7 +257,7 @@ async def test_a_call_that_its_client_gives_up_while_it_runs_is_gone_on_with_and
         await eventually(lambda: len(asking.at.ledger.ran) == 1)
         call.cancel()
         again = asyncio.create_task(client.call_tool("rebuild", arguments))
-        await eventually(lambda: len(asking.at.gateway.rooms.pipeline.held) > 0)
+        await eventually(lambda: asking.at.gateway.rooms.pipeline.in_flight == 2)
         gate.set()
         answer = await again
 

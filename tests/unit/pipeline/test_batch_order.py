@@ -40,7 +40,7 @@ class Everything:
     def __getattr__(self, _name: str) -> Any:
         return self
 
-    def find(self, _name: str) -> None:
+    def find(self, _name: str, _owner: str = "") -> None:
         return None
 
     async def admit(self, *_: object) -> "Everything":
