@@ -163,7 +163,7 @@ async def asked(directory: Path, extmcp: dict[str, Any] | None = None, **changes
         **{
             "state": StateConfig(dir=directory / "state"),
             "metrics": MetricsConfig(listen=""),
-            "server": ServerConfig(drain_s=5.0),
+            "server": ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), drain_s=5.0),
             "policy": PolicyConfig(timeout_s=5.0, watch=False),
             "identity": IdentityConfig(tokens=tokens),
             "extmcp": settings,

@@ -24,7 +24,10 @@ Code = grpc.StatusCode
 @pytest.mark.req("EXT-1", "AUTH-1", "SEC-7")
 @pytest.mark.parametrize("front", Front)
 async def test_callers_that_are_not_named_hear_nothing(socket_directory: Path, front: Front) -> None:
-    async with asked(socket_directory, server=ServerConfig(front=front, drain_s=5.0)) as at:
+    async with asked(
+        socket_directory,
+        server=ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), front=front, drain_s=5.0),
+    ) as at:
         await at.other.list(tool("read", **READS))
         assert (await at.other.call("read", {}))["content"]
         for token, code in (

@@ -165,7 +165,7 @@ async def _awaited(made: NetworkDoor) -> Principal:
 
 @pytest.mark.req("AUTH-1")
 def test_a_refusal_is_logged_with_its_reason_and_without_the_token(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.INFO, logger="interlock_gateway")
     made, counted = door()
     unknown = new_token()[0]
     error = refused(made, bearer(unknown), THERE)
