@@ -19,11 +19,9 @@ MADE = {"audit/", "artifacts/"}
 
 def places_of(name: str) -> list[Path]:
     """Where a file may be: by its path, in `pipeline/`, or beside what the same paragraph names with its path."""
-    beside = [
-        Path(one).parent for text in PARAGRAPHS if f"`{name}`" in text for one in NAME.findall(text) if "/" in one
-    ]
-    beside += [Path(one) for text in PARAGRAPHS if f"`{name}`" in text for one in NAME.findall(text) if one[-1] == "/"]
-    return [ROOT / name, *(GATEWAY / place / name for place in (".", "pipeline", *beside))]
+    named = [one for text in PARAGRAPHS if f"`{name}`" in text for one in NAME.findall(text) if "/" in one]
+    beside = [Path(one) if one.endswith("/") else Path(one).parent for one in named]
+    return [ROOT / name, *(GATEWAY / place / name for place in (Path(), Path("pipeline"), *beside))]
 
 
 @pytest.mark.parametrize("path", [path for path in NAMED if path not in MADE])
