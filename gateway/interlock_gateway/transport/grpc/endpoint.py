@@ -21,6 +21,7 @@ from interlock_gateway.identity.door import after
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error
+from interlock_gateway.transport.unanswered import Unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,35 +59,18 @@ NEW_WORK = frozenset(
 """RPCs that begin something, and are refused when there is more than can be done. All others go before them."""
 
 
-class OpenRpcs:
+class OpenRpcs(Unanswered):
     """How many RPCs are being answered, so that a drain knows when it is over; and how large a request may be.
 
     `gate` says which of those that begin something are refused.
     """
 
     def __init__(self, max_bytes: int, gate: Gate | None = None) -> None:
+        super().__init__()
         self.max_bytes = max_bytes
         self.gate = gate
         self.ended: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[str] = Counter(dict.fromkeys(RequestFault, 0))
-        self._count = 0
-        self._none = asyncio.Event()
-        self._none.set()
-
-    async def none(self) -> None:
-        """Return when none is."""
-        await self._none.wait()
-
-    def begin(self) -> None:
-        """One more is."""
-        self._count += 1
-        self._none.clear()
-
-    def end(self) -> None:
-        """One less is."""
-        self._count -= 1
-        if not self._count:
-            self._none.set()
 
     def note(self, method: str, error: BaseException | None) -> None:
         """Count an RPC of `method` that has ended, with `error` or without."""

@@ -4,7 +4,6 @@ A signature is looked at before what it covers is parsed. A link's GET decides n
 links; its POST does.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.http import pages
+from interlock_gateway.transport.http.bodies import body_of
 
 MOST_BYTES = 1024 * 1024
 MOST_FORM_BYTES = 16 * 1024
@@ -152,20 +152,10 @@ def _signed() -> Iterator[None]:
 
 async def _body(request: Request, limit: int) -> bytes:
     """The request's body. Raises `RequestError` when it is larger than `limit` bytes, or takes too long."""
-    pieces: list[bytes] = []
-    size = 0
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            async for piece in request.stream():
-                size += len(piece)
-                if size > limit:
-                    raise RequestError(RequestFault.TOO_LARGE, f"at most {limit} bytes are accepted")
-                pieces.append(piece)
-    except TimeoutError:
-        raise RequestError(RequestFault.DEADLINE, "the request did not arrive in time") from None
+        return await body_of(request, limit, PATIENCE_S)
     except ClientDisconnect:
         raise RequestError(RequestFault.CANCELLED, "the client has gone") from None
-    return b"".join(pieces)
 
 
 def _guarded(handler: _Handler, refusal: Callable[[RequestError, int], Response]) -> _Handler:

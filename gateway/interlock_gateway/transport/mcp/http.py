@@ -16,6 +16,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.sessions.shares import Shares
 from interlock_gateway.transport.grpc.errors import as_request_error
+from interlock_gateway.transport.http.bodies import body_of
 from interlock_gateway.transport.mcp.errors import as_mcp_error
 from interlock_gateway.transport.mcp.guard import LISTEN
 from interlock_gateway.transport.mcp.http_door import PEER
@@ -23,8 +24,8 @@ from interlock_gateway.transport.mcp.http_sessions import HttpSessions
 from interlock_gateway.transport.mcp.origins import Origins
 from interlock_gateway.transport.mcp.stateless import Stateless
 from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
-from interlock_gateway.transport.mcp.unanswered import Unanswered
 from interlock_gateway.transport.mcp.wires import PRINCIPAL
+from interlock_gateway.transport.unanswered import Unanswered
 
 PATH = "/mcp"
 PATIENCE_S = 30.0
@@ -93,7 +94,7 @@ class McpHttp:
         held.enter_context(self._place(request.scope[PRINCIPAL].id))
         message = {}
         if request.method == "POST":
-            message = read_message(await _read(request, self._max_bytes), max_depth=self._max_depth)
+            message = read_message(await body_of(request, self._max_bytes, PATIENCE_S), max_depth=self._max_depth)
         version = request.headers.get("mcp-protocol-version")
         is_modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
         serving = (self._modern if is_modern else self._sessions).serving(request, message)
@@ -143,22 +144,6 @@ class McpHttp:
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
         found = self._door.principal(headers, request.scope[PEER])
         return found if isinstance(found, Principal) else await found
-
-
-async def _read(request: Request, most: int) -> bytes:
-    """The body. Raises `RequestError` when it is too large or too slow, `ClientDisconnect`."""
-    pieces: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            async for piece in request.stream():
-                size += len(piece)
-                if size > most:
-                    raise RequestError(RequestFault.TOO_LARGE, f"a request has at most {most} bytes")
-                pieces.append(piece)
-    except TimeoutError:
-        raise RequestError(RequestFault.DEADLINE, "the request did not arrive in time") from None
-    return b"".join(pieces)
 
 
 def refused(error: RequestError) -> Response:

@@ -10,7 +10,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs
-from interlock_gateway.transport.mcp.unanswered import Unanswered
+from interlock_gateway.transport.unanswered import Unanswered
 
 
 def directory_of(parts: "SurfaceParts") -> Directory:
