@@ -32,7 +32,7 @@ class NotConstantError(Exception):
 def log_events() -> list[LogEvent]:
     """Every event, by logger and message. Raises `NotConstantError` with the place of one that cannot be read."""
     found = {event for path in our_python(GATEWAY) for event in events_of(path)}
-    return sorted(found, key=lambda event: (event.logger, event.message, event.level))
+    return sorted(found, key=lambda event: (event.logger, event.message, event.level, event.fields))
 
 
 def events_of(path: str) -> Iterator[LogEvent]:
