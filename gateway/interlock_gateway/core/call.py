@@ -83,7 +83,8 @@ class CallRequest:
     """One tool call as a surface hands it to the core. `input` is the raw JSON text as sent (PIPE-3).
 
     `deadline_s` is the seconds left to the client, `None` when it set no deadline; `trace` what it sent of its trace.
-    `mcp_revision` is the revision of MCP that it came in by, empty for a call that came otherwise.
+    `mcp_revision` is the revision of MCP that it came in by, empty for a call that came otherwise; `mcp_method` the
+    request that it was, empty for `tools/call`.
     With `rejoins`, a call that people are asked about is the same as the one of the same digest that waits for them
     already, or runs by their leave, whatever its id: for surfaces whose clients know no call ids.
     """
@@ -100,6 +101,7 @@ class CallRequest:
     deadline_s: float | None = None
     trace: TraceContext | None = None
     mcp_revision: str = ""
+    mcp_method: str = ""
     rejoins: bool = False
 
 

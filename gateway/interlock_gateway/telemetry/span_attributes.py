@@ -32,7 +32,7 @@ def attributes_of(run: CallRun, result: CallResult | None, error: str) -> dict[s
         "interlock.call.kind": run.kind.value,
     }
     if run.request.mcp_revision:
-        attributes["mcp.method.name"] = TOOLS_CALL
+        attributes["mcp.method.name"] = run.request.mcp_method or TOOLS_CALL
         attributes["mcp.protocol.version"] = run.request.mcp_revision
     if not run.dry:
         attributes["gen_ai.operation.name"] = EXECUTE_TOOL

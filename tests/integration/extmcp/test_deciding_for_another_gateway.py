@@ -12,6 +12,12 @@ from interlock.admin import Admin
 from interlock_gateway.config import LimitsConfig, ToolOverride
 from other_gateway import CHANGES, READS, Asked, asked, rejected, saying, tool
 
+THOUGHT = {
+    "hidden_assumptions": ["that it is there"],
+    "failure_scenarios": ["it is not"],
+    "verdict": "proceed",
+    "verdict_reason": "looked at it",
+}
 DENIED, EXHAUSTED, INVALID = (CODES[name] for name in ("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "INVALID"))
 
 
@@ -82,20 +88,32 @@ async def test_a_call_that_needs_reflection_gets_the_form_and_goes_through_with_
         await at.other.list(tool("think", **CHANGES))
         error = await rejected(at.other.call("think", {"a": 1}))
         assert "_interlock_deliverable" in error.reason
-        deliverable = {
-            "hidden_assumptions": ["that it is there"],
-            "failure_scenarios": ["it is not"],
-            "verdict": "proceed",
-            "verdict_reason": "looked at it",
-        }
         seen: list[Any] = []
 
         def upstream(params: dict[str, Any]) -> dict[str, Any]:
             seen.append(params["arguments"])
             return saying("thought")({})
 
-        await at.other.call("think", {"a": 1, "_interlock_deliverable": deliverable}, upstream)
+        await at.other.call("think", {"a": 1, "_interlock_deliverable": THOUGHT}, upstream)
         assert seen == [{"a": 1}]
+
+
+@pytest.mark.req("EXT-1", "REV-1")
+async def test_what_is_read_by_a_call_takes_the_form_in_meta_and_the_server_does_not_see_it(
+    socket_directory: Path,
+) -> None:
+    asks = {"*": ToolOverride(requires_reverse_thinking=True)}
+    files, meta = ("files",), {"dev.interlock/deliverable": THOUGHT, "k": 1}
+    async with asked(socket_directory, tools=asks) as at:
+        error = await rejected(at.other.request("resources/read", {"uri": "file:///a"}, files))
+        assert "`dev.interlock/deliverable`" in error.reason
+        assert "_interlock_deliverable" not in error.reason
+        sent, number = await at.other.request("resources/read", {"uri": "file:///a", "_meta": meta}, files)
+        assert sent == {"uri": "file:///a", "_meta": {"k": 1}}
+        assert await at.other.respond("resources/read", {"contents": []}, files, number=number) == {"contents": []}
+        await at.other.list(tool("think", **CHANGES))
+        sent, _ = await at.other.request("tools/call", {"name": "think", "arguments": {}, "_meta": meta}, files)
+        assert sent == {"name": "think", "arguments": {}, "_meta": {"k": 1}}
 
 
 @pytest.mark.req("EXT-1", "PREV-1")

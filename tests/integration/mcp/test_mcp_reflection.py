@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interlock_gateway.config import PolicyConfig
+from mcp import MCPError
 from mcp_bench import McpBench, mcp_bench, text_of
+from passing_servers import docs_server, in_front_of
 from people_at_clients import asking_tools
+from policy_overlays import overlay_in
 
 THOUGHT: dict[str, Any] = {
     "hidden_assumptions": ["nobody else sets the value"],
@@ -14,6 +18,15 @@ THOUGHT: dict[str, Any] = {
     "verdict": "proceed",
     "verdict_reason": "it can be set back",
 }
+REFLECTS = """package interlock.custom
+
+# METADATA
+# title: Think before reading
+findings contains {"verdict": "reflect", "code": "think", "message": "think first", "rule": "custom/think"} if {
+	startswith(input.tool.name, "docs/")
+	not input.call.deliverable.verdict
+}
+"""
 MODES = ("legacy", "2026-07-28")
 
 
@@ -55,3 +68,27 @@ async def test_a_deliverable_in_meta_counts_too_and_one_that_is_unfit_is_refused
     assert text_of(done) == "did b"
     assert "You chose to give this call up" in text_of(aborted)
     assert thinking.at.ledger.ran == [("ponder", "b")]
+
+
+@pytest.mark.req("MCP-3", "REV-1")
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_is_read_by_a_call_is_read_once_its_deliverable_comes_in_meta(
+    socket_directory: Path, mode: str
+) -> None:
+    policy = PolicyConfig(overlays=(overlay_in(socket_directory, REFLECTS),))
+    meta: Any = {"dev.interlock/deliverable": THOUGHT}
+    async with in_front_of(socket_directory, docs_server(), policy=policy) as at, at.over_http(mode) as client:
+        with pytest.raises(MCPError) as resource:
+            await client.read_resource("docs://page", cache_mode="bypass")
+        with pytest.raises(MCPError) as prompt:
+            await client.get_prompt("greet", {"who": "Ada"})
+        read = await client.read_resource("docs://page", meta=meta, cache_mode="bypass")
+        greeting = await client.get_prompt("greet", {"who": "Ada"}, meta=meta)
+
+    for caught in (resource.value.error, prompt.value.error):
+        assert "dev.interlock/deliverable" in caught.message
+        assert "failure_scenarios" in caught.message
+        assert "_interlock_deliverable" not in caught.message
+        assert caught.data["dev.interlock/reflection"]["schema"]["required"] == list(THOUGHT)
+    assert [getattr(one, "text", None) for one in read.contents] == ["the page of docs"]
+    assert len(greeting.messages) == 1

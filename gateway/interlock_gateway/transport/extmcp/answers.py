@@ -9,7 +9,7 @@ from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.transport.extmcp.stubs import ext_mcp_pb2 as pb
-from interlock_gateway.transport.mcp.reflecting import words_for
+from interlock_gateway.transport.mcp.reflecting import words_for, words_for_reading
 from interlock_gateway.transport.mcp.results import UNKNOWN, call_result, meta_of
 
 Code = pb.AuthorizationError.Code
@@ -52,8 +52,8 @@ def of_request_error(error: RequestError) -> pb.AuthorizationError:
     return refusal(Code.INVALID if error.fault in _INVALID else Code.UNKNOWN, error.message)
 
 
-def not_sent(result: CallResult) -> pb.AuthorizationError:
-    """Why a call is not let through, in words that a model can act on."""
+def not_sent(result: CallResult, *, reads: bool) -> pb.AuthorizationError:
+    """Why a call is not let through, in words that a model can act on; `reads`: it is no tool's (`content_call`)."""
     lines = [part.text for part in result.content if isinstance(part, Text)]
     code = Code.PERMISSION_DENIED
     match result.status:
@@ -66,7 +66,8 @@ def not_sent(result: CallResult) -> pb.AuthorizationError:
             lines = [*lines, AGAIN]
         case CallStatus.REFLECTION_REQUIRED:
             form = result.reflection
-            lines = [*lines, *(() if form is None else (form.instructions, words_for(form)))]
+            words = words_for_reading if reads else words_for
+            lines = [*lines, *(() if form is None else (words(form),))]
         case CallStatus.OUTCOME_UNKNOWN:
             code, lines = Code.UNKNOWN, [*lines, UNKNOWN]
         case CallStatus.FAILED:

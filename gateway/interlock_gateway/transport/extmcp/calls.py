@@ -66,7 +66,7 @@ class Calls:
             task.cancel()
             raise
         if not call.let_through.done():
-            return pb.McpRequestResult(error=await _ended(task))
+            return pb.McpRequestResult(error=await _ended(task, call))
         sent = call.let_through.result()
         answer = passed(pb.McpRequestResult()) if sent == asked.given else None
         answer = answer or pb.McpRequestResult(mutated=asked.with_input(sent))
@@ -86,10 +86,10 @@ class Calls:
         else:
             if given.get("resultType", "complete") != "complete":
                 _fail(call, "the MCP server asks for more before it answers, which is not passed on")
-                return pb.McpResponseResult(error=await _ended(task))
+                return pb.McpResponseResult(error=await _ended(task, call))
             call.outcome.set_result(outcome)
             return await _processed(task, outcome, given, whole=method != CALL)
-        return pb.McpResponseResult(error=await _ended(task))
+        return pb.McpResponseResult(error=await _ended(task, call))
 
     def _begun(self, call: OpenCall, asker: Asker, request: CallRequest) -> "asyncio.Task[CallResult]":
         token = ASKED_ABOUT.set(call)
@@ -131,9 +131,9 @@ def _fail(call: OpenCall, words: str) -> None:
     call.outcome.set_exception(OutcomeUnknownError(words))
 
 
-async def _ended(task: "asyncio.Task[CallResult]") -> pb.AuthorizationError:
+async def _ended(task: "asyncio.Task[CallResult]", call: OpenCall) -> pb.AuthorizationError:
     """Why it was not let through. Raises what the call raised."""
-    return not_sent(await asyncio.shield(task))
+    return not_sent(await asyncio.shield(task), reads=call.method != CALL)
 
 
 async def _processed(
@@ -141,7 +141,7 @@ async def _processed(
 ) -> pb.McpResponseResult:
     result = await asyncio.shield(task)
     if result.status is not CallStatus.COMPLETED:
-        return pb.McpResponseResult(error=not_sent(result))
+        return pb.McpResponseResult(error=not_sent(result, reads=whole))
     untouched = (
         not claims_ours(given)
         and result.content == outcome.content

@@ -30,7 +30,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from interlock_gateway.core.call import CallRequest, CallResult, CallStatus
+from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.session import Session
 from interlock_gateway.errors import ProviderError, RequestError, RequestFault
@@ -47,7 +47,8 @@ from interlock_gateway.transport.mcp.leave import leave_to_send
 from interlock_gateway.transport.mcp.notices import MOST_SUBSCRIPTIONS, Notices
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.mcp.progress import with_progress
-from interlock_gateway.transport.mcp.requests import CALL_ID_META, INTENT_META, encoded, text_in, trace_in
+from interlock_gateway.transport.mcp.reflecting import words_for_reading
+from interlock_gateway.transport.mcp.requests import read_request
 from interlock_gateway.transport.mcp.resource_handlers import ResourceHandlers
 from interlock_gateway.transport.mcp.results import call_result, meta_of
 from interlock_gateway.transport.mcp.shelves import Item, Shelf, Shelves, Upstream
@@ -219,14 +220,7 @@ class Passage:
     async def _called(
         self, ctx: Context, caller: McpCaller, client: Client, tool: str, given: Mapping[str, Any]
     ) -> CallResult | dict[str, Any]:
-        call = CallRequest(
-            session_id=caller.session_id,
-            call_id=text_in(caller.meta, CALL_ID_META),
-            tool=tool,
-            input=encoded(given),
-            intent=text_in(caller.meta, INTENT_META),
-            trace=trace_in(caller.meta),
-        )
+        call = read_request(caller, ctx.method, tool, given)
         run = partial(self._calls.handle, caller.principal, call, client)
         answer = await with_progress(caller, ctx.session, run)
         return answer if isinstance(answer, CallResult) else answer.result()
@@ -276,6 +270,8 @@ def _read_whole(result: CallResult, uri: str) -> dict[str, Any]:
 
 def _words(result: CallResult) -> str:
     texts = [part.text for part in result.content if isinstance(part, Text)]
+    if result.reflection is not None:
+        texts.append(words_for_reading(result.reflection))
     if not texts:
         texts = [str(part["text"]) for part in call_result(result, "")["content"] if part.get("type") == "text"]
     return "\n".join(texts) or f"it was not answered: {result.status.value}"

@@ -1,7 +1,8 @@
 """Reverse thinking over MCP: the form goes to the model as text, and comes back as one more argument (REV-1).
 
 It is the agent that reflects, and not a person: so no one is elicited. A model can set arguments and nothing else, so
-the deliverable is an argument; a client that is a program may send it in `_meta` instead.
+the deliverable is an argument; a client that is a program may send it in `_meta` instead. What is read by a call has no
+arguments of its own: there it is in `_meta` alone.
 """
 
 import json
@@ -32,10 +33,18 @@ def deliverable_in(
     return arguments, found if isinstance(found, dict) else _UNFIT
 
 
+def words_for_reading(form: ReflectionForm) -> str:
+    """What is read by whoever wants to read a resource or to get a prompt, and has to reflect first."""
+    return f"Send the same request again with the deliverable in `_meta`, under `{META}`. {_schema_of(form)}"
+
+
 def words_for(form: ReflectionForm) -> str:
     """What a model reads that has to reflect first, beside policy's message and the form's instructions."""
-    schema = json.dumps(dict(form.schema), ensure_ascii=False)
     return (
         f"Give the deliverable as one more argument named `{ARGUMENT}`, beside the others, which stay as they are. "
-        f"It is an object of this schema:\n{schema}"
+        f"{_schema_of(form)}"
     )
+
+
+def _schema_of(form: ReflectionForm) -> str:
+    return f"It is an object of this schema:\n{json.dumps(dict(form.schema), ensure_ascii=False)}"

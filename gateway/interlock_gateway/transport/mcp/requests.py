@@ -1,4 +1,4 @@
-"""From `tools/call` to the core's own request: the arguments are encoded once, and no parser reads them again."""
+"""From a request of MCP to the core's own: the arguments are encoded once, and no parser reads them again."""
 
 import json
 from collections.abc import Mapping
@@ -33,6 +33,25 @@ def call_request(caller: McpCaller, params: CallToolRequestParams) -> CallReques
         deliverable=deliverable,
         trace=trace_in(caller.meta),
         mcp_revision=caller.version,
+    )
+
+
+def read_request(caller: McpCaller, method: str, tool: str, given: Mapping[str, Any]) -> CallRequest:
+    """The call of `tool` that `method` is: `resources/read` or `prompts/get`. Raises `RequestError`.
+
+    Their params have no place for an argument of ours: the deliverable comes in `_meta` alone.
+    """
+    return CallRequest(
+        session_id=caller.session_id,
+        call_id=text_in(caller.meta, CALL_ID_META),
+        tool=tool,
+        input=encoded(given),
+        workdir=text_in(caller.meta, WORKDIR_META),
+        intent=text_in(caller.meta, INTENT_META),
+        deliverable=deliverable_in(None, caller.meta)[1],
+        trace=trace_in(caller.meta),
+        mcp_revision=caller.version,
+        mcp_method=method,
     )
 
 
