@@ -44,7 +44,13 @@ class LimitsConfig(Section):
     max_calls_in_flight: Annotated[int, Field(ge=1)] = 1024
     """Calls in the pipeline at once; more are refused with RESOURCE_EXHAUSTED."""
     max_waiting_calls: Annotated[int, Field(ge=1)] = 1000
-    """Calls held open at once while people decide; more are refused with RESOURCE_EXHAUSTED."""
+    """Calls held open at once while people decide, and as many `WaitCall`s besides; more are refused with
+    RESOURCE_EXHAUSTED."""
+    max_requests: Annotated[int, Field(ge=1)] = 512
+    """Requests of agents over gRPC answered at once that are no calls, such as `OpenSession`, `ListTools` and
+    `Rollback`; more are refused with RESOURCE_EXHAUSTED. One principal alone gets four fifths of them."""
+    max_reading_requests: Annotated[int, Field(ge=1)] = 64
+    """The same for `ReadArtifact`, `SearchArtifact` and `ResolveReferences`, each of which takes memory or a thread."""
     max_open_checkpoints: Annotated[int, Field(ge=1)] = 10_000
     """Calls that wait for people, held open or detached, of all sessions of the database; more are refused.
     One principal alone gets four fifths of them."""

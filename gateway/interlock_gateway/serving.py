@@ -34,6 +34,7 @@ from interlock_gateway.transport.extmcp.opening import OtherGateways
 from interlock_gateway.transport.grpc.admin_service import AdminParts, AdminRpcs
 from interlock_gateway.transport.grpc.approval_service import ApprovalRpcs
 from interlock_gateway.transport.grpc.artifact_rpcs import ArtifactRpcs
+from interlock_gateway.transport.grpc.beside_calls import BesideCalls
 from interlock_gateway.transport.grpc.endpoint import OpenRpcs, served
 from interlock_gateway.transport.grpc.gateway_service import GatewayRpcs
 from interlock_gateway.transport.grpc.hub_service import HubRpcs
@@ -124,7 +125,8 @@ class Gateway:
         self._leaving = False
         self._others = OtherGateways(config, rooms.parts, rooms.pipeline, rooms.directory, health)
         self._hub = Hub(config.attached, rooms.directory, rooms.parts.registry, clock)
-        self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES, rooms.pipeline.gate)
+        beside = BesideCalls(config.limits)
+        self._open_rpcs = OpenRpcs(config.limits.max_input_bytes + OVERHEAD_BYTES, rooms.pipeline.gate, beside)
         self.endpoints = Endpoints((), (), "", rooms.engine.revision, rooms.engine.profile)
 
     def state(self) -> GatewayState:

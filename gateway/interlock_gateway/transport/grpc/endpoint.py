@@ -20,6 +20,7 @@ from interlock_gateway.identity.authenticate import Authenticator, Found, Metada
 from interlock_gateway.identity.door import after
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.sessions.gate import Gate
+from interlock_gateway.transport.grpc.beside_calls import BesideCalls
 from interlock_gateway.transport.grpc.errors import STATUS_OF, as_request_error
 from interlock_gateway.transport.unanswered import Unanswered
 
@@ -56,19 +57,23 @@ class Rpc:
 NEW_WORK = frozenset(
     f"/interlock.v1.GatewayService/{rpc}" for rpc in ("CallTool", "StreamTool", "CallBatch", "Evaluate")
 )
-"""RPCs that begin something, and are refused when there is more than can be done. All others go before them."""
+"""RPCs that begin something, and are refused when there is more than can be done. All others go before them.
+
+How many of the others an agent may have answered at once is up to `beside_calls`.
+"""
 
 
 class OpenRpcs(Unanswered):
     """How many RPCs are being answered, so that a drain knows when it is over; and how large a request may be.
 
-    `gate` says which of those that begin something are refused.
+    `gate` says which of those that begin something are refused, `beside` which of the others.
     """
 
-    def __init__(self, max_bytes: int, gate: Gate | None = None) -> None:
+    def __init__(self, max_bytes: int, gate: Gate | None = None, beside: BesideCalls | None = None) -> None:
         super().__init__()
         self.max_bytes = max_bytes
         self.gate = gate
+        self.beside = beside
         self.ended: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[str] = Counter(dict.fromkeys(RequestFault, 0))
 
@@ -169,6 +174,7 @@ class _Guard:
         self._authenticator = authenticator
         self._open = open_rpcs
         self.gate = open_rpcs.gate if path in NEW_WORK else None
+        self._places = open_rpcs.beside.of(path) if open_rpcs.beside is not None else None
         self._method = path.removeprefix("/interlock.v1.")
         self._one = OneRpc(open_rpcs, self._method)
 
@@ -181,9 +187,7 @@ class _Guard:
             found = self._authenticator.principal(metadata, peer)
             if not isinstance(found, Principal):
                 return after(found, self._admitted(found))
-            self._may_call(found, self._path)
-            if self.gate is not None:
-                self.gate.check(found.id)
+            self._let_in(found)
         except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
             raise self._turned_away(error) from None
         return found
@@ -191,12 +195,17 @@ class _Guard:
     async def _admitted(self, found: "asyncio.Task[Principal]") -> Principal:
         try:
             principal = await found
-            self._may_call(principal, self._path)
-            if self.gate is not None:
-                self.gate.check(principal.id)
+            self._let_in(principal)
         except Exception as error:  # noqa: BLE001 - as above
             raise self._turned_away(error) from None
         return principal
+
+    def _let_in(self, principal: Principal) -> None:
+        self._may_call(principal, self._path)
+        if self.gate is not None:
+            self.gate.check(principal.id)
+        elif self._places is not None:
+            self._places.check(principal.id)
 
     def _turned_away(self, error: Exception) -> RequestError:
         refusal = as_request_error(error)
@@ -205,6 +214,8 @@ class _Guard:
 
     def unary(self, handler: UnaryHandler) -> UnaryBytes:
         """Stand around a unary handler."""
+        if self._places is not None:
+            handler = self._places.unary(handler)
 
         async def guarded(
             raw: bytes, principal: Principal | None, deadline_s: float | None, trace: TraceContext | None
@@ -222,6 +233,8 @@ class _Guard:
 
     def stream(self, handler: StreamHandler) -> StreamBytes:
         """Stand around a server-streaming handler."""
+        if self._places is not None:
+            handler = self._places.stream(handler)
 
         async def guarded(
             raw: bytes, principal: Principal | None, deadline_s: float | None, trace: TraceContext | None
