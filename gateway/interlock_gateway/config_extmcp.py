@@ -22,6 +22,10 @@ class ExtMcpConfig(Section):
     operator confirms it (TOOL-3)."""
     pins: Literal["enforce", "follow"] = "enforce"
     """`enforce` quarantines a changed definition until an operator approves it; `follow` accepts it (TOOL-5)."""
+    prefix_mode: Literal["conditional", "always", "never"] = "conditional"
+    """agentgateway's own `prefixMode`: whether tools in its lists are named after their servers, as `SERVER_TOOL`.
+    `conditional`: where a list has the tools of several. With `never` nothing of such a list is let through, because it
+    does not say whose they are."""
     answer_s: Seconds = 30.0
     """For how many seconds the result of a call that was let through is waited for. After that nobody knows what came
     of it; until then nothing else of its session runs beside a call that may change something."""

@@ -1,5 +1,6 @@
 """Calls that another gateway carries: between request and result, and what is no such thing (EXT-1, PIPE-9, SEC-1)."""
 
+import asyncio
 import contextlib
 import json
 import random
@@ -8,7 +9,10 @@ from typing import Any
 
 import pytest
 from foreign_description import CODES
+from interlock_gateway.audit.read import read_records
+from interlock_gateway.config import ToolOverride
 from other_gateway import CHANGES, READS, Asked, RejectedError, asked, operations, rejected, saying, tool
+from waiting import eventually
 
 DENIED, EXHAUSTED, INVALID = (CODES[name] for name in ("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "INVALID"))
 
@@ -98,15 +102,52 @@ async def test_a_call_without_a_result_is_of_unknown_outcome_and_a_late_one_is_n
         assert (error.code, "its time was over" in error.reason) == (INVALID, True)
 
 
+@pytest.mark.req("EXT-1", "PIPE-9")
+async def test_a_late_result_that_names_no_call_is_not_taken_for_that_of_the_next(socket_directory: Path) -> None:
+    async with asked(socket_directory, {"answer_s": 0.3}) as at:
+        await at.other.list(tool("append", **CHANGES))
+        await at.other.request("tools/call", {"name": "append", "arguments": {"first": 1}}, ("files",))
+        _, number = await at.other.request("tools/call", {"name": "append", "arguments": {"next": 2}}, ("files",))
+        late = at.at(with_number=False).respond("tools/call", saying("of the first")({}), ("files",))
+        assert (await rejected(late)).code == INVALID
+        answer = saying("of the next")({})
+        assert await at.other.respond("tools/call", answer, ("files",), number=number) == answer
+
+
+@pytest.mark.req("EXT-1", "AUD-1")
+async def test_a_read_without_a_result_has_failed_and_says_so_in_its_receipt(socket_directory: Path) -> None:
+    async with asked(socket_directory, {"answer_s": 0.1}) as at:
+        await at.other.list(tool("read", **READS))
+        await at.other.request("tools/call", {"name": "read"}, ("files",))
+        records = socket_directory / "state" / "audit"
+        await eventually(lambda: any(one.record.get("tool") == "files/read" for one in read_records(records)))
+        (receipt,) = [one.record for one in read_records(records) if one.record.get("tool") == "files/read"]
+        assert receipt["outcome"]["status"] == "failed"
+
+
 @pytest.mark.req("EXT-1")
-async def test_without_a_number_a_result_is_that_of_the_only_call_it_can_be(at: Asked) -> None:
+async def test_a_tool_that_answers_fast_can_be_waited_for_less_long(socket_directory: Path) -> None:
+    fast = {"files/append": ToolOverride(timeout_s=0.2)}
+    async with asked(socket_directory, tools=fast) as at:
+        await at.other.list(tool("append", **CHANGES))
+        await at.other.request("tools/call", {"name": "append"}, ("files",))
+        async with asyncio.timeout(10):
+            await at.other.call("append", {"next": 1})
+        assert {one.state.value for one in await operations(at)} == {"outcome_unknown", "done"}
+
+
+@pytest.mark.req("EXT-1")
+async def test_a_result_is_that_of_the_call_it_names_and_of_no_other(
+    at: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
     await at.other.list(tool("read", **READS))
     forgetful = at.at(with_number=False)
-    assert (await forgetful.call("read", {}))["content"][0]["text"] == "done"
+    assert "does not say which call it is of" in (await rejected(forgetful.call("read", {}))).reason
+    assert "a result does not say which call it is of" in caplog.text
     numbers = [(await at.other.request("tools/call", {"name": "read"}, ("files",)))[1] for _ in range(2)]
     assert len(set(numbers)) == 2
     answer = saying("whose?")({})
-    assert "not known which call" in (await rejected(forgetful.respond("tools/call", answer, ("files",)))).reason
+    assert (await rejected(forgetful.respond("tools/call", answer, ("files",)))).code == INVALID
     for user, session in (("bo", "one"), ("ana", "two")):
         stolen = at.other.respond("tools/call", answer, ("files",), user, session, number=numbers[0])
         assert (await rejected(stolen)).code == INVALID

@@ -220,12 +220,66 @@ async def test_annotations_are_believed_once_an_operator_has_confirmed_them(sock
 
 @pytest.mark.req("EXT-1")
 async def test_a_list_of_several_servers_is_taken_apart(at: Asked) -> None:
-    names = ("files", "files_b")
-    listed = (tool("files_read", **READS), tool("files_b_read", **READS), tool("nobodys_read", **READS))
+    names = ("files", "notes")
+    listed = (tool("files_read", **READS), tool("notes_read", **READS), tool("notes_read_all", **READS))
     shown = await at.other.list(*listed, services=names, nextCursor="x")
-    assert [one["name"] for one in shown] == ["files_read", "files_b_read"]
+    assert [one["name"] for one in shown] == ["files_read", "notes_read", "notes_read_all"]
     for service in names:
         assert (await at.at(service=service).call("read", {}))["content"][0]["text"] == "done"
+
+
+WRECKS: dict[str, Any] = {"destructiveHint": True}
+
+
+@pytest.mark.req("EXT-1", "TOOL-5", "SEC-1")
+async def test_a_tool_that_may_be_two_servers_is_neither_ones(at: Asked) -> None:
+    names = ("a", "a_b")
+    await at.at(service="a_b").list(tool("x", **WRECKS))
+    # Whose it is, `a` with `b_x` or `a_b` with `x`, is not known: it says that it only reads.
+    shown = await at.other.list(tool("a_b_x", **READS), tool("a_y", **READS), services=names)
+    assert [one["name"] for one in shown] == ["a_y"]
+    for service, name in (("a", "b_x"), ("a_b", "x")):
+        assert (await rejected(at.at(service=service).call(name, {}))).code == DENIED
+    assert (await at.at(service="a").call("y", {}))["content"][0]["text"] == "done"
+
+
+@pytest.mark.req("EXT-1", "TOOL-5", "SEC-1")
+async def test_a_list_of_several_servers_whose_names_begin_with_no_servers_is_nobodys(
+    at: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
+    await at.at(service="files").list(tool("wreck", **WRECKS))
+    listed = (tool("wreck", **WRECKS), tool("files_wreck", **READS))
+    assert await at.other.list(*listed, services=("files", "mallory")) == []
+    assert "a list does not say whose tools it has" in caplog.text
+    assert (await rejected(at.at(service="files").call("wreck", {}))).code == DENIED
+
+
+@pytest.mark.req("EXT-1", "TOOL-5")
+async def test_a_name_that_a_list_has_twice_is_left_out(at: Asked) -> None:
+    shown = await at.other.list(tool("read", **READS), tool("read", "Other.", **WRECKS), tool("more", **READS))
+    assert [one["name"] for one in shown] == ["more"]
+
+
+@pytest.mark.req("EXT-1", "TOOL-5")
+async def test_names_begin_with_their_servers_as_the_other_gateway_is_set_up(socket_directory: Path) -> None:
+    async with asked(socket_directory, {"prefix_mode": "always"}) as at:
+        shown = await at.other.list(tool("files_wreck", **WRECKS), tool("files_files_wreck", **READS))
+        assert len(shown) == 2
+        assert (await rejected(at.other.call("wreck", {}))).code == DENIED
+        assert (await at.other.call("files_wreck", {}))["content"][0]["text"] == "done"
+    (socket_directory / "other").mkdir()
+    async with asked(socket_directory / "other", {"prefix_mode": "never"}) as at:
+        assert await at.other.list(tool("a_x", **READS), services=("a", "b")) == []
+        assert len(await at.other.list(tool("a_x", **READS))) == 1
+
+
+@pytest.mark.req("EXT-1", "SEC-7")
+async def test_a_call_is_not_decided_as_one_of_another_server_whose_name_has_a_slash(at: Asked) -> None:
+    await at.at(service="a/b").list(tool("c", **READS))
+    await at.at(service="a").list(tool("b/c", **WRECKS))
+    assert (await at.at(service="a/b").call("c", {}))["content"][0]["text"] == "done"
+    for name in ("b/c", "../c"):
+        assert (await rejected(at.at(service="a").call(name, {}))).code in {INVALID, DENIED}
 
 
 @pytest.mark.req("EXT-1")

@@ -1,6 +1,7 @@
 """Calls for another gateway: decided before they are sent, and seen through to their results (PIPE-1, EXT-1)."""
 
 import asyncio
+import logging
 import secrets
 from dataclasses import replace
 from typing import Any
@@ -25,9 +26,10 @@ from interlock_gateway.transport.mcp.requests import encoded
 
 NEVER_DEFERRED = 1_000_000
 """Sessions behind another gateway have no way to ask for tools that are not listed."""
-NO_CALL = "it is not known which call this is the result of"
+NO_CALL = "it does not say which call it is of: the metadata has no interlock_call"
 TOO_LARGE = "What was read is too large to be passed on."
 LATE = "its time was over before it came, or it came twice"
+_log = logging.getLogger(__name__)
 
 
 class Calls:
@@ -57,8 +59,12 @@ class Calls:
         await self.session(asker)
         asked = tool_call(service, params) if method == CALL else content_call(provider, method, params)
         request = replace(asked.request, session_id=asker.session_id)
+        found = self._parts.registry.find(request.tool, asker.principal.id)
+        if found is not None and found.provider != provider:
+            # Names may have slashes: `a` with `b/c` is called as `a/b` with `c` is, or as a tool of ours.
+            raise RequestError(RequestFault.INVALID_FIELD, f"{service} has no such tool here: another has its name")
         number = secrets.token_hex(16)
-        call = OpenCall(number, asker.principal.id, asker.session_id, service, method, request.tool)
+        call = OpenCall(number, asker.principal.id, asker.session_id, provider, method, request.tool)
         task = self._begun(call, asker, request)
         try:
             await asyncio.wait((task, call.let_through), return_when=asyncio.FIRST_COMPLETED)
@@ -75,7 +81,8 @@ class Calls:
 
     async def response(self, asker: Asker, service: str, method: str, raw: bytes) -> pb.McpResponseResult:
         """Take in a result, and say what becomes of it."""
-        call, task = self._found(asker, service, method)
+        provider = self._services.named(asker.principal.id, service).connection.spec.name
+        call, task = self._found(asker, provider, method)
         try:
             given = read_result(raw)
             outcome = result_outcome(given, service) if method == CALL else whole_outcome(given)
@@ -110,21 +117,18 @@ class Calls:
         task.add_done_callback(over)
         return task
 
-    def _found(self, asker: Asker, service: str, method: str) -> "tuple[OpenCall, asyncio.Task[CallResult]]":
-        """The call that a result is of: the one it names, or the only one that it can be. Raises `RequestError`."""
-        whose = (asker.principal.id, asker.session_id, service, method)
-        waiting = [
-            (call, task)
-            for call, task in self._open.values()
-            if (call.principal_id, call.session_id, call.service, call.method) == whose
-            and call.let_through.done()
-            and not call.outcome.done()
-            and asker.call in ("", call.number)
-        ]
-        if len(waiting) != 1:
-            words = LATE if asker.call else NO_CALL
-            raise RequestError(RequestFault.INVALID_FIELD, f"The result was not let through: {words}.")
-        return waiting[0]
+    def _found(self, asker: Asker, provider: str, method: str) -> "tuple[OpenCall, asyncio.Task[CallResult]]":
+        """The call that a result names. Raises `RequestError`.
+
+        It has to name one: what looks like the answer to the only call under way may be that of one whose time is over.
+        """
+        found = self._open.get(asker.call)
+        if found is not None and found[0].awaits(asker.principal.id, asker.session_id, provider, method):
+            return found
+        if not asker.call:
+            _log.warning("a result does not say which call it is of", extra={"provider": provider})
+        words = LATE if asker.call else NO_CALL
+        raise RequestError(RequestFault.INVALID_FIELD, f"The result was not let through: {words}.")
 
 
 def _fail(call: OpenCall, words: str) -> None:

@@ -32,13 +32,20 @@ class OpenCall:
     number: str
     principal_id: str
     session_id: str
-    service: str
+    provider: str
     method: str
     tool: str
     let_through: "asyncio.Future[bytes]" = field(default_factory=_future)
     """Set once the call may be sent, with its input."""
     outcome: "asyncio.Future[ToolOutcome]" = field(default_factory=_outcome)
-    """Set once its result is there."""
+    """Set once its result is there; cancelled once its time is over."""
+
+    def awaits(self, principal_id: str, session_id: str, provider: str, method: str) -> bool:
+        """Whether a result of this kind may be its own, and is still waited for."""
+        about = (self.principal_id, self.session_id, self.provider, self.method)
+        if about != (principal_id, session_id, provider, method):
+            return False
+        return self.let_through.done() and not self.outcome.done()
 
 
 ASKED_ABOUT: ContextVar[OpenCall | None] = ContextVar("extmcp_call", default=None)
@@ -63,10 +70,13 @@ class ProxiedProvider:
         """Let the call through, and wait for its result."""
         del on_event
         call = ASKED_ABOUT.get()
-        about = (invocation.session_id, invocation.tool)
-        if call is None or call.let_through.done() or (call.session_id, call.tool) != about:
+        about = (self.name, invocation.session_id, invocation.tool)
+        if call is None or call.let_through.done() or (call.provider, call.session_id, call.tool) != about:
             if call is not None and call.outcome.done() and call.let_through.done():
-                return await call.outcome  # a read is asked for twice when it failed, and was let through once
+                # A read is asked for twice when it failed, and was let through once.
+                if call.outcome.cancelled():
+                    raise OutcomeUnknownError(NO_RESULT)
+                return await call.outcome
             raise ProviderDownError(f"tools of {self.name} are called through its MCP gateway alone; nothing was run")
         call.let_through.set_result(invocation.input)
         try:

@@ -19,6 +19,7 @@ from interlock_gateway.providers.mcp.definitions import definition_of
 from interlock_gateway.providers.mcp.passing import passing_tools
 from interlock_gateway.registry.catalog import listed
 from interlock_gateway.registry.registered import RegisteredTool
+from interlock_gateway.transport.extmcp.listed_names import owners_in
 from interlock_gateway.transport.extmcp.proxied import ProxiedProvider
 from interlock_gateway.transport.mcp.tools import annotations_of, tool_of
 
@@ -26,8 +27,6 @@ MAX_SERVICES = 256
 MAX_TOOLS = 2000
 REVISION = "2025-06-18"
 """As of which revision of MCP a tool in quarantine is shown: what later ones have besides may not be known there."""
-DELIMITER = "_"
-"""What stands between a server's name and a tool's where one list has the tools of several."""
 _SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,62}")
 
 
@@ -76,7 +75,8 @@ class Services:
         """
         if not isinstance(tools, list) or not all(isinstance(one, dict) for one in tools):
             raise RequestError(RequestFault.INVALID_FIELD, "the list of tools is none")
-        placed = [(one, self._placed(session.owner, names, one.get("name"))) for one in tools]
+        owners = owners_in([one.get("name") for one in tools], names, self._config.prefix_mode)
+        placed = [(one, self._placed(session.owner, owner)) for one, owner in zip(tools, owners, strict=True)]
         for service in {id(at[0]): at[0] for _, at in placed if at is not None}.values():
             await self._take_in(service, [(one, at[1]) for one, at in placed if at is not None and at[0] is service])
         shown = []
@@ -86,14 +86,8 @@ class Services:
                 shown.append(self._as_shown(tool, one))
         return shown
 
-    def _placed(self, owner: str, names: Sequence[str], name: Any) -> tuple[Service, str] | None:
-        """Whose tool it is, and its name there; `None` when that cannot be told."""
-        if not isinstance(name, str) or not name:
-            return None
-        if len(names) == 1:
-            return self.named(owner, names[0]), name
-        of = max((one for one in names if name.startswith(f"{one}{DELIMITER}")), key=len, default=None)
-        return (self.named(owner, of), name.removeprefix(f"{of}{DELIMITER}")) if of is not None else None
+    def _placed(self, owner: str, of: tuple[str, str] | None) -> tuple[Service, str] | None:
+        return (self.named(owner, of[0]), of[1]) if of is not None else None
 
     async def _take_in(self, service: Service, tools: list[tuple[dict[str, Any], str]]) -> None:
         async with service.listing:
