@@ -116,6 +116,28 @@ def test_an_agent_of_a_service_reaches_the_gateway_and_dns_and_no_provider(rende
     ]
 
 
+@pytest.mark.req("K8S-2", "EXT-1")
+def test_no_agent_of_a_service_reaches_the_port_at_which_others_are_spoken_for(helm: Helm) -> None:
+    asking = [{"podSelector": {"matchLabels": {"app": "agentgateway"}}}]
+    values = {
+        "extmcp": {"enabled": True},
+        "config": {"extmcp": {"callers": ["agentgateway"]}},
+        "networkPolicy": {"extmcpFrom": asking},
+    }
+    manifests = helm.manifests(example("service-postgresql"), values)
+    policies = [one["spec"] for one in manifests if one["kind"] == "NetworkPolicy"]
+    rules = [rule for spec in policies for way in ("ingress", "egress") for rule in spec.get(way, [])]
+    (only,) = [rule for rule in rules if 7091 in [port["port"] for port in rule.get("ports", [])]]
+    assert only == {"ports": [{"port": 7091, "protocol": "TCP"}], "from": asking}
+    services = {
+        one["metadata"]["name"]: [port["port"] for port in one["spec"]["ports"]]
+        for one in manifests
+        if one["kind"] == "Service"
+    }
+    assert services["demo-interlock-extmcp"] == [7091]
+    assert 7091 not in services["demo-interlock"]
+
+
 @pytest.mark.req("K8S-1")
 def test_the_webhook_is_asked_about_labelled_pods_and_labelled_namespaces_only(rendered: Rendered) -> None:
     webhooks = one_of(rendered("sidecar-inject"), "MutatingWebhookConfiguration")["webhooks"]

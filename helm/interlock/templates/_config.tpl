@@ -42,6 +42,10 @@ mcp:
   {{- else }}
   listen: ["unix:/run/interlock/mcp.sock"]
   {{- end }}
+{{- if and .Values.extmcp.enabled (include "interlock.isService" .) }}
+extmcp:
+  listen: [{{ printf "%s:%v" .Values.listenHost .Values.ports.extmcp | quote }}]
+{{- end }}
 state:
   dir: /var/lib/interlock/state
   {{- if eq .Values.database.kind "postgresql" }}

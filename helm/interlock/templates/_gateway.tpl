@@ -37,6 +37,9 @@ ports:
   {{- if .Values.mcp.enabled }}
   - {name: mcp, containerPort: {{ .Values.ports.mcp }}, protocol: TCP}
   {{- end }}
+  {{- if .Values.extmcp.enabled }}
+  - {name: extmcp, containerPort: {{ .Values.ports.extmcp }}, protocol: TCP}
+  {{- end }}
   {{- end }}
   {{- if include "interlock.hasAnswers" . }}
   - {name: answers, containerPort: {{ .Values.ports.answers }}, protocol: TCP}

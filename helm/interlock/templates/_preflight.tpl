@@ -24,6 +24,15 @@ toolbox.image.repository is empty: the gateway's image has no shell for the tool
 config.{{ $path }} is what the chart sets, from `{{ include "interlock.setBy" $path }}`; leave it out of `config`
 {{ end }}
 {{- end }}
+{{- if and (include "interlock.isService" .) (include "interlock.given" (list .Values.config (list "extmcp" "listen"))) }}
+config.extmcp.listen is what the chart sets, from `extmcp.enabled`; leave it out of `config`
+{{ end }}
+{{- if and .Values.extmcp.enabled (not (include "interlock.isService" .)) }}
+extmcp.enabled is for shape: service; beside agentgateway in its pod, config.extmcp.listen has an address on loopback
+{{ end }}
+{{- if and .Values.extmcp.enabled (not (dig "extmcp" "callers" list .Values.config)) }}
+extmcp.enabled is on, and config.extmcp.callers is empty: nobody could ask; name agentgateway's principal, and never an agent's
+{{ end }}
 {{- range $where, $labels := dict "labels" .Values.labels "pod.labels" .Values.pod.labels }}
 {{- range list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
 {{- if hasKey $labels . }}
@@ -292,6 +301,12 @@ toolbox.roots has {{ . }}, which is not below /srv/workspace, where the volume i
 {{- $network := .Values.networkPolicy }}
 {{- if and $network.enabled (include "interlock.isService" .) (not $network.agents) }}
 networkPolicy.agents is empty: nobody could reach the gateway; name who may, or say networkPolicy.enabled: false
+{{ end }}
+{{- if and $network.enabled (include "interlock.isService" .) .Values.extmcp.enabled (not $network.extmcpFrom) }}
+networkPolicy.extmcpFrom is empty, and extmcp.enabled is on: agentgateway could not ask; without `from` everybody could
+{{ end }}
+{{- if and $network.extmcpFrom (not .Values.extmcp.enabled) }}
+networkPolicy.extmcpFrom is for extmcp.enabled
 {{ end }}
 {{- if and $network.enabled (include "interlock.ownsPods" .) (not $network.egress) }}
 {{- $distant := list }}
