@@ -32,4 +32,13 @@ class ArtifactsConfig(Section):
     """How long storing one result may take, or one answer of the store; then it counts as failed."""
     max_session_bytes: StoreBytes = 1024**3
     """The most bytes of one session's artifacts; further large results are shortened, and the whole is not kept."""
+    max_principal_bytes: StoreBytes | None = None
+    """The most bytes of all sessions of one principal. From 90 % on the oldest of its artifacts go; what would exceed
+    it is not kept. `null`: four fifths of `retention.max_total_bytes`, so that nobody has all of the store."""
     retention: RetentionConfig = RetentionConfig()
+
+    @property
+    def principal_bytes(self) -> int | None:
+        """The most bytes of one principal; `None`: no limit, as for all together."""
+        total = self.retention.max_total_bytes
+        return self.max_principal_bytes or (None if total is None else max(1, total * 4 // 5))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from interlock_gateway.artifacts.admission import Limit
 from interlock_gateway.artifacts.index import RemovalReason
 from interlock_gateway.core.call import CallKind, CallStatus
 from interlock_gateway.core.decision import GatewayErrorCode, Verdict
@@ -41,6 +42,7 @@ BOUNDS = {
     "issuer": Bound(0, "the configured issuers"),
     "kind": Bound(MAX_SECRET_KINDS + 1, "kinds of secrets that are looked for, and `policy`"),
     "lane": Bound(2, "`read`, `write`"),
+    "limit": Bound(len(Limit), "`session`, `principal`, `total`"),
     "method": Bound(64, "served RPCs, by service and name, and methods of MCP"),
     "outcome": Bound(len(RollbackOutcome), "what may come of it, a closed set"),
     "pin": Bound(len(PinState), "`pinned`, `changed`, `unconfirmed`"),

@@ -1,7 +1,7 @@
 """What is kept about artifacts besides their bytes: whose, how large and how old they are, which are going (ART-4)."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -46,10 +46,11 @@ class Doomed:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How many artifacts there are, and their bytes."""
+    """How many artifacts there are, their bytes, and the bytes of each principal's (empty: of nobody known)."""
 
     count: int = 0
     size: int = 0
+    by_owner: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,10 @@ class ArtifactIndex(Protocol):
         """All that is entered."""
         ...
 
+    async def owner_of(self, session_id: str) -> str:
+        """The principal whose session it is; empty when it is not known."""
+        ...
+
     async def claim(
         self,
         claimant: str,
@@ -94,8 +99,9 @@ class ArtifactIndex(Protocol):
         enough: int,
         after: tuple[float, str] | None,
         until: float,
+        owner: str | None = None,
     ) -> Page:
-        """Claim for removal the oldest that nobody refers to, stored at `before` at the latest.
+        """Claim for removal the oldest that nobody refers to, stored at `before` at the latest; of `owner`, if given.
 
         At most some dozens, and no more than it takes for `enough` bytes, looking from behind `after`.
         """

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from interlock_gateway.artifacts.admission import Admission
+from interlock_gateway.artifacts.admission import Admission, Limit
 from interlock_gateway.artifacts.index import ArtifactIndex, RemovalReason, Usage
 from interlock_gateway.artifacts.sweeping import SWEEP, Sweeper, Swept
 from interlock_gateway.pipeline.ports import StateError
@@ -23,7 +24,7 @@ def _none() -> dict[RemovalReason, int]:
 
 @dataclass
 class Upkeep:
-    """What the store holds (`None` until it was counted), what this gateway removed, and when it was swept."""
+    """What the store holds (`None` until it was counted), what this gateway removed or refused, when it was swept."""
 
     usage: Usage | None = None
     removed: dict[RemovalReason, int] = field(default_factory=_none)
@@ -31,13 +32,14 @@ class Upkeep:
     sweeps: int = 0
     failures: int = 0
     last_swept_at: float | None = None
+    refused: Mapping[Limit, int] = field(default_factory=dict)
 
 
 class StoreKeeper:
     """Runs beside the calls, from `run` until that is cancelled."""
 
     def __init__(self, index: ArtifactIndex, admission: Admission, sweeper: Sweeper, every_s: float) -> None:
-        self.upkeep = Upkeep()
+        self.upkeep = Upkeep(refused=admission.refused)
         self._index = index
         self._admission = admission
         self._sweeper = sweeper

@@ -24,7 +24,9 @@ def open_artifacts(config: ArtifactsConfig, url: str, index: ArtifactIndex, cloc
     """The store at `url`, entered in `index`; its keeper does not run yet. Raises `ArtifactStoreError`."""
     backend = open_backend(url, config.timeout_s)
     retention = config.retention
-    admission = Admission(index, clock, Limits(config.max_session_bytes, retention.max_total_bytes))
-    kept = Retention(retention.max_age_s, retention.max_total_bytes, retention.every_s, retention.idle_session_s)
+    of_one = config.principal_bytes
+    admission = Admission(index, clock, Limits(config.max_session_bytes, retention.max_total_bytes, of_one))
+    age_s, idle_s = retention.max_age_s, retention.idle_session_s
+    kept = Retention(age_s, retention.max_total_bytes, retention.every_s, idle_s, of_one)
     keeper = StoreKeeper(index, admission, Sweeper(index, backend, clock, kept), retention.every_s)
     return ArtifactRoom(ArtifactStore(backend, clock, admission, config.timeout_s), keeper)

@@ -33,15 +33,17 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How old artifacts of closed sessions may become, how many bytes all may have; `None` is no limit.
+    """How old artifacts of closed sessions may become, how many bytes all may have, and those of one principal.
 
-    An open session in which nothing was stored for `idle_session_s` counts as closed; with `None` none does.
+    `None` is no limit. An open session in which nothing was stored for `idle_session_s` counts as closed; with `None`
+    none does.
     """
 
     max_age_s: float | None
     max_total_bytes: int | None
     every_s: float
     idle_session_s: float | None = None
+    principal_bytes: int | None = None
 
 
 @dataclass(slots=True)
@@ -104,12 +106,26 @@ class Sweeper:
         if self._retention.max_age_s is not None:
             before = now - max(self._retention.max_age_s, SETTLED_S)
             await self._remove_oldest(RemovalReason.AGE, before, 0, swept)
-        if self._retention.max_total_bytes is not None:
-            excess = (await self._index.usage()).size - int(NEARLY_FULL * self._retention.max_total_bytes)
-            if excess > 0:
-                await self._remove_oldest(RemovalReason.SIZE, now - SETTLED_S, excess, swept)
+        # Before the total, so that nobody's oldest go because another one has too much.
+        await self._remove_excess_of_principals(now - SETTLED_S, swept)
+        await self._remove_excess(now - SETTLED_S, swept)
         while await self._index.forget_removed(now - REMEMBERED_S):
             pass
+
+    async def _remove_excess_of_principals(self, before: float, swept: Swept) -> None:
+        if self._retention.principal_bytes is None:
+            return
+        for owner, size in (await self._index.usage()).by_owner.items():
+            excess = size - int(NEARLY_FULL * self._retention.principal_bytes)
+            if owner and excess > 0:
+                await self._remove_oldest(RemovalReason.SIZE, before, excess, swept, owner)
+
+    async def _remove_excess(self, before: float, swept: Swept) -> None:
+        if self._retention.max_total_bytes is None:
+            return
+        excess = (await self._index.usage()).size - int(NEARLY_FULL * self._retention.max_total_bytes)
+        if excess > 0:
+            await self._remove_oldest(RemovalReason.SIZE, before, excess, swept)
 
     async def _turn(self, errand: str, every_s: float) -> bool:
         now = self._clock.now()
@@ -123,13 +139,17 @@ class Sweeper:
                 return
             yield left
 
-    async def _remove_oldest(self, reason: RemovalReason, before: float, enough: int, swept: Swept) -> None:
+    async def _remove_oldest(
+        self, reason: RemovalReason, before: float, enough: int, swept: Swept, owner: str | None = None
+    ) -> None:
         """Those stored at `before` at the latest; no more than it takes for `enough` bytes, all when that is 0."""
         after: tuple[float, str] | None = None
         wanted = enough or 1 << 62
         while True:
             until = self._clock.now() + _CLAIM_S
-            page = await self._index.claim(self._who, reason, before=before, enough=wanted, after=after, until=until)
+            page = await self._index.claim(
+                self._who, reason, before=before, enough=wanted, after=after, until=until, owner=owner
+            )
             await self._remove(page.doomed, swept)
             wanted -= sum(one.size for one in page.doomed)
             after = page.after

@@ -46,6 +46,7 @@ ENTER = Statement(
             released=bindparam("released"),
             claimant="",
             reason="",
+            owner=bindparam("owner"),
         )
         .on_conflict_do_nothing()
     )
@@ -71,12 +72,7 @@ WITHDRAW = Statement(
     .values(state=REMOVING, size=0, claimant="", claimed_until=bindparam("now"), reason="failed")
 )
 
-IS_CLOSED = Statement(
-    select(sessions.c.session_id).where(
-        sessions.c.session_id == bindparam("session"), sessions.c.closed_at.is_not(None)
-    )
-)
-IS_KNOWN = Statement(select(sessions.c.session_id).where(sessions.c.session_id == bindparam("session")))
+SESSION = Statement(select(sessions.c.owner, sessions.c.closed_at).where(sessions.c.session_id == bindparam("session")))
 RELEASE = Statement(
     update(artifacts)
     .where(artifacts.c.session_id == bindparam("session"), artifacts.c.released == 0)
@@ -109,6 +105,7 @@ CHARGE = Statement(
             size=bindparam("more"),
             stored_at=bindparam("now"),
             released=bindparam("released"),
+            owner=bindparam("owner"),
         )
         .on_conflict_do_update(
             index_elements=["session_id"],
@@ -116,6 +113,7 @@ CHARGE = Statement(
                 "count": artifact_sessions.c.count + bindparam("ones"),
                 "size": artifact_sessions.c.size + bindparam("more"),
                 "stored_at": bindparam("now"),
+                "owner": bindparam("owner"),
             },
             where=_ROOM,
         )
@@ -133,7 +131,9 @@ FORGET_SESSION = Statement(
 )
 # Looks at every session that has artifacts: asked about once a minute, and never by a call.
 USAGE = Statement(
-    select(func.coalesce(func.sum(artifact_sessions.c.count), 0), func.coalesce(func.sum(artifact_sessions.c.size), 0))
+    select(artifact_sessions.c.owner, func.sum(artifact_sessions.c.count), func.sum(artifact_sessions.c.size)).group_by(
+        artifact_sessions.c.owner
+    )
 )
 
 _is_pending = exists().where(
@@ -168,13 +168,15 @@ def _in_order(*conditions: Any) -> Select[*tuple[Any, ...]]:
     )
 
 
-OLDEST = Statement(_in_order())
-OLDEST_BEHIND = Statement(
-    _in_order(
-        artifacts.c.stored_at >= bindparam("after_time"),
-        or_(artifacts.c.stored_at > bindparam("after_time"), artifacts.c.name > bindparam("after_name")),
-    )
+_BEHIND = (
+    artifacts.c.stored_at >= bindparam("after_time"),
+    or_(artifacts.c.stored_at > bindparam("after_time"), artifacts.c.name > bindparam("after_name")),
 )
+_IS_OWNERS = artifacts.c.owner == bindparam("of_owner")
+OLDEST = Statement(_in_order())
+OLDEST_BEHIND = Statement(_in_order(*_BEHIND))
+OLDEST_OF_OWNER = Statement(_in_order(_IS_OWNERS))
+OLDEST_OF_OWNER_BEHIND = Statement(_in_order(_IS_OWNERS, *_BEHIND))
 CLAIM = Statement(
     update(artifacts)
     .where(_IS_IT, MAY_GO, artifacts.c.stored_at == bindparam("stored"))

@@ -1,14 +1,16 @@
 """`ArtifactIndex` on a database: what is entered about artifacts, and what of it is going (ART-4)."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from interlock_gateway.artifacts.errors import ArtifactStoreError
 from interlock_gateway.artifacts.index import Doomed, Entry, Page, RemovalReason, Reservation, Usage
 from interlock_gateway.artifacts.uri import ArtifactKey
 from interlock_gateway.state import artifact_statements as sql
 from interlock_gateway.state.lane import Lane
-from interlock_gateway.state.transaction import Link
+from interlock_gateway.state.transaction import Link, Row
 
 # More in one transaction would make calls wait for it.
 AT_ONCE = 50
@@ -41,9 +43,14 @@ class StoredArtifacts:
 
     async def usage(self) -> Usage:
         """All that is entered."""
-        row = await self._reader.submit(lambda link: link.row(sql.USAGE))
-        assert row is not None
-        return Usage(int(row[0]), int(row[1]))
+        rows = await self._reader.submit(lambda link: link.rows(sql.USAGE))
+        by_owner = {str(owner): int(size) for owner, _, size in rows}
+        return Usage(sum(int(count) for _, count, _ in rows), sum(by_owner.values()), by_owner)
+
+    async def owner_of(self, session_id: str) -> str:
+        """The principal whose session it is; empty when it is not known."""
+        row = await self._reader.submit(lambda link: link.row(sql.SESSION, session=session_id))
+        return "" if row is None else str(row[0])
 
     async def claim(
         self,
@@ -54,9 +61,12 @@ class StoredArtifacts:
         enough: int,
         after: tuple[float, str] | None,
         until: float,
+        owner: str | None = None,
     ) -> Page:
         """Claim for removal the oldest that nobody refers to, stored at `before` at the latest."""
-        work = partial(_claim, who=claimant, why=reason, before=before, enough=enough, after=after, until=until)
+        work = partial(
+            _claim, who=claimant, why=reason, before=before, enough=enough, after=after, until=until, owner=owner
+        )
         return await self._writer.submit(work)
 
     async def claim_left(self, claimant: str, *, now: float, until: float) -> tuple[Doomed, ...]:
@@ -133,6 +143,15 @@ class StoredArtifacts:
         return None if row is None else row[0]
 
 
+@dataclass(frozen=True, slots=True)
+class _Whose:
+    """A session that stores something, its owner, and whether what it stores may go at once, 1 or 0."""
+
+    session_id: str
+    owner: str
+    released: int
+
+
 def release_session(link: Link, session_id: str) -> None:
     """The session is closed, or as good as that: its artifacts may go. Belongs into the transaction that closes it."""
     link.change(sql.SET_RELEASED, session=session_id, now_released=1)
@@ -142,11 +161,13 @@ def release_session(link: Link, session_id: str) -> None:
 def _reserve(link: Link, key: ArtifactKey, size: int, now: float, most: int) -> Reservation | None:
     name = key.content_name
     row = link.row(sql.FIND, of_name=name)
-    released = _held(link, key.session_id)
+    whose = _whose(link, key.session_id)
+    released = whose.released
     if row is None:
-        if not _charge(link, key.session_id, 1, size, most=most, now=now, released=released):
+        if not _charge(link, whose, 1, size, most=most, now=now):
             return None
-        link.change(sql.ENTER, name=name, session=key.session_id, size=size, now=now, released=released)
+        values = {"name": name, "session": key.session_id, "size": size, "now": now}
+        link.change(sql.ENTER, **values, released=released, owner=whose.owner)
         return Reservation(is_new=True, stored_at=now)
     state, counted, _, claimed_until, _ = row
     if state == sql.KEPT:
@@ -157,28 +178,30 @@ def _reserve(link: Link, key: ArtifactKey, size: int, now: float, most: int) -> 
         raise ArtifactStoreError("the same content is being removed at this moment")
     is_counted = state == sql.REMOVING
     ones, more = (0, size - counted) if is_counted else (1, size)
-    if not _charge(link, key.session_id, ones, more, most=most, now=now, released=released):
+    if not _charge(link, whose, ones, more, most=most, now=now):
         return None
     link.change(sql.REENTER, of_name=name, size=size, now=now, released=released)
     return Reservation(is_new=True, stored_at=now)
 
 
-def _charge(link: Link, session_id: str, ones: int, more: int, *, most: int, now: float, released: int) -> bool:
+def _charge(link: Link, whose: _Whose, ones: int, more: int, *, most: int, now: float) -> bool:
     if more > most:
         return False
-    values = {"ones": ones, "more": more, "most": most, "now": now, "released": released}
-    return link.change(sql.CHARGE, session=session_id, **values) == 1
+    values = {"ones": ones, "more": more, "most": most, "now": now, "released": whose.released, "owner": whose.owner}
+    return link.change(sql.CHARGE, session=whose.session_id, **values) == 1
 
 
-def _held(link: Link, session_id: str) -> int:
-    """Whether what the session stores may go at once, 1 or 0; one that is open holds all that it still has."""
-    if link.row(sql.IS_CLOSED, session=session_id) is not None:
-        return 1
+def _whose(link: Link, session_id: str) -> _Whose:
+    """Whose session it is, and whether what it stores may go; one that is open holds all that it still has."""
+    session = link.row(sql.SESSION, session=session_id)
+    owner, closed_at = ("", None) if session is None else (str(session[0]), session[1])
+    if closed_at is not None:
+        return _Whose(session_id, owner, 1)
     known = link.row(sql.IS_RELEASED, session=session_id)
     if known is not None and known[0]:
         link.change(sql.SET_RELEASED, session=session_id, now_released=0)
         link.change(sql.HOLD, session=session_id)
-    return 0
+    return _Whose(session_id, owner, 0)
 
 
 def _withdraw(link: Link, key: ArtifactKey, reservation: Reservation, now: float) -> None:
@@ -196,12 +219,9 @@ def _claim(
     enough: int,
     after: tuple[float, str] | None,
     until: float,
+    owner: str | None,
 ) -> Page:
-    if after is None:
-        rows = link.rows(sql.OLDEST, before=before, limit=_LOOKED_AT)
-    else:
-        time, name = after
-        rows = link.rows(sql.OLDEST_BEHIND, before=before, limit=_LOOKED_AT, after_time=time, after_name=name)
+    rows = _oldest(link, before, after, owner)
     doomed: list[Doomed] = []
     freed = 0
     for name, size, stored_at, is_pending, is_asked_about in rows:
@@ -216,6 +236,16 @@ def _claim(
         if len(doomed) == AT_ONCE:
             return Page(tuple(doomed), after)
     return Page(tuple(doomed), after if len(rows) == _LOOKED_AT and freed < enough else None)
+
+
+def _oldest(link: Link, before: float, after: tuple[float, str] | None, owner: str | None) -> Sequence[Row]:
+    values: dict[str, Any] = {"before": before, "limit": _LOOKED_AT}
+    if owner is not None:
+        values["of_owner"] = owner
+    if after is None:
+        return link.rows(sql.OLDEST if owner is None else sql.OLDEST_OF_OWNER, **values)
+    values["after_time"], values["after_name"] = after
+    return link.rows(sql.OLDEST_BEHIND if owner is None else sql.OLDEST_OF_OWNER_BEHIND, **values)
 
 
 def _claim_left(link: Link, who: str, now: float, until: float) -> tuple[Doomed, ...]:
@@ -245,9 +275,9 @@ def _removed(link: Link, who: str, names: tuple[str, ...], now: float) -> tuple[
 
 
 def _adopt(link: Link, entry: Entry) -> int:
-    if link.row(sql.IS_KNOWN, session=entry.session_id) is None or link.row(sql.FIND, of_name=entry.name) is not None:
+    if link.row(sql.SESSION, session=entry.session_id) is None or link.row(sql.FIND, of_name=entry.name) is not None:
         return 0
-    released = _held(link, entry.session_id)
-    _charge(link, entry.session_id, 1, entry.size, most=1 << 62, now=entry.stored_at, released=released)
+    whose = _whose(link, entry.session_id)
+    _charge(link, whose, 1, entry.size, most=1 << 62, now=entry.stored_at)
     values = {"name": entry.name, "session": entry.session_id, "size": entry.size, "now": entry.stored_at}
-    return link.change(sql.ENTER, **values, released=released)
+    return link.change(sql.ENTER, **values, released=whose.released, owner=whose.owner)

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0007"
+HEAD = "0008"
 
 metadata = MetaData(
     naming_convention={
@@ -267,6 +267,8 @@ artifacts = Table(
     Column("reason", Text, nullable=False),
     Column("claimed_until", Double),
     Column("removed_at", Double),
+    # Of the session. A gateway that is older than this column enters nobody's.
+    Column("owner", Text, nullable=False, server_default=""),
     Index(None, "session_id"),
 )
 
@@ -274,6 +276,13 @@ MAY_GO = (artifacts.c.state == literal_column("'kept'")) & (artifacts.c.released
 IS_BEING_REMOVED = artifacts.c.state == literal_column("'removing'")
 IS_REMOVED = artifacts.c.state == literal_column("'removed'")
 Index("ix_artifacts_oldest", artifacts.c.stored_at, artifacts.c.name, sqlite_where=MAY_GO)
+Index(
+    "ix_artifacts_oldest_of_owner",
+    artifacts.c.owner,
+    artifacts.c.stored_at,
+    artifacts.c.name,
+    sqlite_where=MAY_GO,
+)
 Index("ix_artifacts_removing", artifacts.c.claimed_until, sqlite_where=IS_BEING_REMOVED)
 Index("ix_artifacts_removed", artifacts.c.removed_at, sqlite_where=IS_REMOVED)
 
@@ -287,6 +296,7 @@ artifact_sessions = Table(
     # When the last one was stored, and whether they may go.
     Column("stored_at", Double, nullable=False),
     Column("released", Integer, nullable=False),
+    Column("owner", Text, nullable=False, server_default=""),
 )
 
 HOLDS_ARTIFACTS = artifact_sessions.c.released == literal_column("0")

@@ -13,11 +13,25 @@ def watch_artifacts(metrics: Metrics, upkeep: Upkeep) -> None:
     def stored_bytes() -> dict[tuple[str, ...], float]:
         return {} if upkeep.usage is None else {(): upkeep.usage.size}
 
+    def largest() -> dict[tuple[str, ...], float]:
+        return {} if upkeep.usage is None else {(): max(upkeep.usage.by_owner.values(), default=0)}
+
     def swept_at() -> dict[tuple[str, ...], float]:
         return {} if upkeep.last_swept_at is None else {(): upkeep.last_swept_at}
 
     metrics.watch("interlock_artifacts_stored", "Artifacts in the store, as counted last.", stored)
     metrics.watch("interlock_artifact_stored_bytes", "Bytes in the artifact store, as counted last.", stored_bytes)
+    metrics.watch(
+        "interlock_artifact_largest_principal_bytes",
+        "Bytes in the artifact store of the principal that has most, as counted last.",
+        largest,
+    )
+    metrics.watch_total(
+        "interlock_artifacts_refused",
+        "Results that this gateway did not keep whole, by the limit that was reached.",
+        lambda: {(limit.value,): count for limit, count in upkeep.refused.items()},
+        "limit",
+    )
     metrics.watch_total(
         "interlock_artifacts_removed",
         "Artifacts that this gateway removed from the store, by why.",

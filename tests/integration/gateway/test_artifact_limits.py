@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from answering_tools import LINES, Answers, answering, uri_of
 from gateway_bench import bench
+from interlock import Gateway as Client
 from interlock.errors import NotFoundError
-from interlock_gateway.config import ArtifactsConfig
+from interlock_gateway.config import ArtifactsConfig, IdentityConfig, ServerConfig
 from interlock_gateway.config_artifacts import RetentionConfig
 from scraping import samples_in, scraped, value
 from waiting import eventually_so
@@ -16,10 +17,14 @@ MONTH_S = 31 * 86_400.0
 OTHER = "b" * 20_000
 
 
-def limited(max_session_bytes: int = 1 << 30, max_total_bytes: int | None = None) -> ArtifactsConfig:
+def limited(
+    max_session_bytes: int = 1 << 30, max_total_bytes: int | None = None, max_principal_bytes: int = 1 << 30
+) -> ArtifactsConfig:
     """Limits for a test, and sweeps that are due at once."""
     retention = RetentionConfig(every_s=0.05, max_total_bytes=max_total_bytes)
-    return ArtifactsConfig(max_session_bytes=max_session_bytes, retention=retention)
+    return ArtifactsConfig(
+        max_session_bytes=max_session_bytes, max_principal_bytes=max_principal_bytes, retention=retention
+    )
 
 
 @pytest.mark.req("ART-4")
@@ -80,6 +85,35 @@ async def test_a_session_that_has_all_it_may_gets_its_result_shortened_and_is_to
         assert (await at.agent.session("another").call("head", {})).truncated
         samples = samples_in(await scraped(at))
         assert value(samples, "interlock_artifact_failures_total") == 1
+        assert value(samples, "interlock_artifacts_refused_total", limit="session") == 1
+
+
+@pytest.mark.req("ART-4", "OBS-1")
+async def test_a_principal_that_has_all_it_may_leaves_the_rest_of_the_store_to_others(socket_directory: Path) -> None:
+    size = len(LINES.encode())
+    answers = Answers()
+    server = ServerConfig(listen=("unix:{state}/agent.sock", "127.0.0.1:0"), drain_s=5.0)
+    identity = IdentityConfig(anonymous_agents_on_loopback=True)
+    config = limited(max_principal_bytes=size + 10)
+    async with (
+        bench(
+            socket_directory, tools=lambda _: answering(answers), artifacts=config, server=server, identity=identity
+        ) as at,
+        Client(at.gateway.endpoints.agents[1], timeout=30) as another,
+    ):
+        assert (await at.agent.session("s").call("head", {})).truncated
+        answers.text = OTHER
+        full = await at.agent.session("t").call("head", {})
+        assert f"the sessions of this principal have all the artifacts that they may, {size + 10} bytes" in full.text
+        assert full.artifact is None
+        assert (await another.session("u").call("head", {})).truncated
+
+        async def is_told() -> bool:
+            samples = samples_in(await scraped(at))
+            refused = value(samples, "interlock_artifacts_refused_total", limit="principal")
+            return (refused, value(samples, "interlock_artifact_largest_principal_bytes")) == (1, size)
+
+        await eventually_so(is_told)
 
 
 @pytest.mark.req("ART-4")

@@ -39,6 +39,7 @@ class Keeping:
     root: Path
     session_bytes: int = 100 * MEBIBYTE
     total_bytes: int | None = None
+    principal_bytes: int | None = None
     max_age_s: float | None = 7 * DAY
     every_s: float = 300.0
     idle_session_s: float | None = None
@@ -47,16 +48,17 @@ class Keeping:
 
     def __post_init__(self) -> None:
         self.backend: ObjectBackend = open_backend(self.url or f"file://{self.root}")
-        self.admission = Admission(self.state.artifacts, self.clock, Limits(self.session_bytes, self.total_bytes))
+        limits = Limits(self.session_bytes, self.total_bytes, self.principal_bytes)
+        self.admission = Admission(self.state.artifacts, self.clock, limits)
         self.store = ArtifactStore(self.backend, self.clock, self.admission)
-        retention = Retention(self.max_age_s, self.total_bytes, self.every_s, self.idle_session_s)
+        retention = Retention(self.max_age_s, self.total_bytes, self.every_s, self.idle_session_s, self.principal_bytes)
         self.sweeper = Sweeper(self.state.artifacts, self.backend, self.clock, retention)
         self.keeper = StoreKeeper(self.state.artifacts, self.admission, self.sweeper, self.every_s)
 
-    async def opened(self, *session_ids: str) -> None:
-        """Open sessions."""
+    async def opened(self, *session_ids: str, owner: str = "alice") -> None:
+        """Open sessions of `owner`."""
         for session_id in session_ids:
-            await self.state.sessions.ensure_session(a_session(session_id))
+            await self.state.sessions.ensure_session(a_session(session_id, owner=owner))
 
     async def closed(self, *session_ids: str) -> None:
         """Close sessions."""

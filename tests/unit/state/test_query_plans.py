@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from interlock_gateway.state import (
     approval_store,
+    artifact_statements,
     call_store,
     checkpoint_statements,
     handler_store,
@@ -22,6 +23,7 @@ from interlock_gateway.state.transaction import Statement, _Compiled
 from postgres_server import PostgresServer
 
 MODULES: list[ModuleType] = [
+    artifact_statements,
     session_store,
     call_store,
     operations,
