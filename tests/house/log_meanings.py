@@ -65,6 +65,7 @@ MEANINGS = {
     "an MCP server's stream was lost": "The stream on which an MCP server says what nobody asked for broke off. It is opened again.",
     "lines of an MCP server were not logged": "It wrote more than is logged: 200 lines at once, and 10 a second.",
     "an MCP connection failed": "One client's connection ended over a fault of the gateway. Its session is closed; others are served on.",
+    "MCP could not be loaded": "What MCP is made of could not be read, for want of memory or file descriptors perhaps. The client was told to come again; it is tried anew with each that comes.",
     "a list does not say whose tools it has": "agentgateway asked about a list of several MCP servers, with names that do not begin with theirs. None of it is shown, because a definition that is taken for another tool's would decide about that one's calls; `extmcp.prefix_mode` has to be agentgateway's own.",
     "a result does not say which call it is of": "agentgateway asked about a result without `interlock_call` in its metadata. The result is not let through, and the call's outcome is unknown; docs/agentgateway.md has the configuration.",
     "an MCP request failed": "A fault of the gateway; the client was told no more than that. Its session goes on.",

@@ -15,6 +15,7 @@ from uvicorn.server import ServerState
 
 from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.transport.http.listener import LAST_WORDS_S, Impatience, http_config
+from interlock_gateway.transport.mcp.opened import failed, succeeded
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.tls.connected import connected_peer
 from interlock_gateway.transport.tls.server_tls import ServerTls
@@ -142,7 +143,7 @@ class HttpDoor:
     @property
     def sessions(self) -> int:
         """How many MCP sessions are open here."""
-        opened = self._host is not None and self._host.done() and not self._host.cancelled()
+        opened = self._host is not None and self._host.done() and not failed(self._host)
         return self._host.result().sessions if self._host is not None and opened else 0
 
     def start(self) -> None:
@@ -159,8 +160,8 @@ class HttpDoor:
     async def stop(self) -> None:
         """End every session, and then the connections, after a moment for what is being said on them."""
         self.close()
-        if self._host is not None:
-            await (await self._host).close()
+        if (host := await succeeded(self._host)) is not None:
+            await host.close()
         self._send_away()
         if self._state.tasks:
             await asyncio.wait(tuple(self._state.tasks), timeout=LAST_WORDS_S)
@@ -229,9 +230,13 @@ class HttpDoor:
             made.shutdown()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._host is None:
+        if self._host is None or failed(self._host):
             self._host = asyncio.create_task(self._opened())
-        host = await asyncio.shield(self._host)
+        try:
+            host = await asyncio.shield(self._host)
+        except Exception:  # noqa: BLE001 - whatever it was, it was logged, and the next who comes tries again
+            await _say_not_now(send)
+            return
         await host.app(scope, receive, send)
 
     async def _opened(self) -> "HttpHost":
@@ -239,3 +244,10 @@ class HttpDoor:
         from interlock_gateway.transport.mcp.http_host import HttpHost  # noqa: PLC0415 -- loaded with the surface
 
         return HttpHost(surface, self._parts, self._door)
+
+
+async def _say_not_now(send: Send) -> None:
+    body = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"MCP cannot be spoken now; try again"}}'
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"retry-after", b"1")]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -15,6 +15,7 @@ from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.providers.mcp.loading import load
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
+from interlock_gateway.transport.mcp.opened import failed, succeeded
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
@@ -78,8 +79,9 @@ class McpListener:
     async def stop(self, grace_s: float) -> None:
         """Take no new connections; give requests under way `grace_s` seconds, and then end every session."""
         self._close_doors()
-        if self._surface is not None:
-            (await self.surface()).say_goodbye()
+        surface = await succeeded(self._surface)
+        if surface is not None:
+            surface.say_goodbye()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await self._parts.open_rpcs.none()
@@ -87,8 +89,8 @@ class McpListener:
         for task in self._streams:
             task.cancel()
         await asyncio.gather(*(door.stop() for door in self._doors), *self._streams, return_exceptions=True)
-        if self._surface is not None:
-            (await self.surface()).close()
+        if surface is not None:
+            surface.close()
 
     async def _answers_written(self) -> None:
         """Return when clients have been written what they asked for, or a moment has passed."""
@@ -97,9 +99,10 @@ class McpListener:
                 await self._parts.unanswered.none()
 
     async def surface(self) -> "Surface":
-        """The MCP server, loaded beside the loop when it is first asked for."""
-        if self._surface is None:
+        """The MCP server, loaded beside the loop when it is first asked for; once more, if that went wrong."""
+        if self._surface is None or failed(self._surface):
             self._surface = asyncio.create_task(_loaded(self._parts))
+            self._surface.add_done_callback(_say_failed)
         return await asyncio.shield(self._surface)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -116,10 +119,10 @@ class McpListener:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         principal = self._agents.principal((), Peer(local=True))
         assert isinstance(principal, Principal), "who may open a socket is known at once"
-        surface = await self.surface()
-        from interlock_gateway.transport.mcp.stream import serve_stream  # noqa: PLC0415 -- loaded with the surface
-
         try:
+            surface = await self.surface()
+            from interlock_gateway.transport.mcp.stream import serve_stream  # noqa: PLC0415 -- loaded with the surface
+
             await serve_stream(surface, reader, writer, principal)
         except Exception:  # noqa: BLE001 - one connection that fails is no reason for the others to end
             _log.exception("an MCP connection failed")
@@ -171,6 +174,11 @@ class McpListener:
                 if path.stat().st_ino == inode:
                     path.unlink()
         self._servers, self._bound, self._inodes = [], [], {}
+
+
+def _say_failed(loading: "asyncio.Task[Surface]") -> None:
+    if failed(loading) and not loading.cancelled():
+        _log.error("MCP could not be loaded", exc_info=loading.exception())
 
 
 async def _loaded(parts: SurfaceParts) -> "Surface":
