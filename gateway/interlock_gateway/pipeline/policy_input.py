@@ -53,7 +53,7 @@ def principal_json(principal: Principal) -> str:
 
 
 def call_json(call: CallFacts) -> str:
-    """The policy input's `call` part; the arguments are spliced in byte for byte."""
+    """The policy input's `call` part, as far as the arguments: they are its last member, and stand for themselves."""
     document = call.document
     confidence = document.value.get(call.confidence_field, _ABSENT)
     spoken = "" if confidence is _ABSENT else f'"confidence":{_json(confidence)},'
@@ -67,7 +67,7 @@ def call_json(call: CallFacts) -> str:
         f'"checkpoint":{call.checkpoint},'
         f'"labels":{_json(dict(call.labels)) if call.labels else "{}"},"intent":{_json(call.intent)},'
         f'"workdir":{_json(call.workdir)},"time":"{rfc3339(call.time)}","time_unix_s":{call.time!r},'
-        f'"input":{document.raw.decode()}}}'
+        f'"input":'
     )
 
 
@@ -82,9 +82,13 @@ def rfc3339(unix_s: float) -> str:
     return f"{_second(whole)}.{int((unix_s - whole) * 1000):03d}Z"
 
 
-def policy_input(*, principal: str, recent: str, session: str, call: str, tool: bytes, gateway: str) -> bytes:
-    """The whole document, from its encoded parts; `recent` is put into `principal`."""
-    return (
-        f'{{"version":{INPUT_VERSION},"principal":{principal[:-1]},"recent":{recent}}},"session":{session},"call":{call},'
-        f'"tool":{tool.decode()},"gateway":{gateway}}}'
-    ).encode()
+def policy_input(
+    *, principal: str, recent: str, session: str, call: str, arguments: bytes, tool: bytes, gateway: str
+) -> bytes:
+    """The whole document, from its encoded parts; `recent` is put into `principal`, `arguments` behind `call`.
+
+    The arguments may be megabytes: they are copied once, byte for byte, and never decoded.
+    """
+    first = f'{{"version":{INPUT_VERSION},"principal":{principal[:-1]},"recent":{recent}}},"session":{session},"call":'
+    last = f',"gateway":{gateway}}}'
+    return b"".join((first.encode(), call.encode(), arguments, b'},"tool":', tool, last.encode()))

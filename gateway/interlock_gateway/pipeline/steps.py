@@ -139,6 +139,7 @@ class Steps:
             recent=self.tallying.seen_and_counted(run, tally).json,
             session=run.live.policy_json(run.received_at, settings.pending_mode),
             call=call_json(facts),
+            arguments=run.document.raw,
             tool=run.known_tool.policy_json,
             gateway=self._gateway(),
         )

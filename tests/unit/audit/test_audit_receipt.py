@@ -153,6 +153,20 @@ async def test_a_large_input_is_replaced_by_its_digest_and_named_as_erased(
 
 
 @pytest.mark.req("AUD-1")
+async def test_what_only_begins_like_a_large_input_is_left_where_it_stands(
+    directory: Path, key: SigningKey, clock: ManualClock
+) -> None:
+    given = json.dumps({"text": "x" * 5000}).encode()
+    lookalike = given.replace(b'x"}', b'y"}')
+    whole = b'{"labels":{"input":' + lookalike + b'},"call":{"input":' + given + b"}}"
+    record = await stored(facts(given, policy_input=whole), directory, key, clock)
+    assert record["input"] == {
+        "labels": {"input": json.loads(lookalike)},
+        "call": {"input": {"sha256": hashlib.sha256(given).hexdigest(), "bytes": len(given)}},
+    }
+
+
+@pytest.mark.req("AUD-1")
 async def test_a_large_input_is_replaced_even_where_it_was_encoded_anew(
     directory: Path, key: SigningKey, clock: ManualClock
 ) -> None:

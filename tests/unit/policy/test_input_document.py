@@ -71,6 +71,7 @@ def test_the_schema_describes_what_the_pipeline_sends(validator: Any, *, declare
         recent=PrincipalCalls().seen("notes.get", 1767225600.0).json,
         session='{"id":"s","intent":"","labels":{},"age_s":1.5,' + facts.policy_part(pending=1, mode="steer") + "}",
         call=call_json(call),
+        arguments=call.document.raw,
         tool=registered.policy_json,
         gateway='{"replica":"r","mode":"standard","revision":"0"}',
     )
