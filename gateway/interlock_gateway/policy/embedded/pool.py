@@ -6,13 +6,13 @@ first answer counts. An evaluation that takes too long costs its worker its life
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch, lower_priority
 from interlock_gateway.policy.embedded.wire import Reply, pack
@@ -30,6 +30,8 @@ STUCK_S = 0.02
 HOGGING_S = 0.01
 # One that takes so many times as long as it may costs its worker's life, whatever it used: the worker hangs.
 HUNG = 4
+# One that has given way to all others for so long without having had much of the processor is sent to another, too.
+STARVED_S = 0.1
 # What an evaluation may take in any case, also when its time has passed while it waited for a worker.
 LEAST_S = 0.05
 
@@ -69,7 +71,7 @@ class WorkerPool:
         self._workers: list[Worker] = []
         self._every_worker: set[Worker] = set()
         self._starting: set[asyncio.Task[Any]] = set()
-        self._waiting: deque[Evaluation] = deque()
+        self._waiting = Waiting()
         self._watching: asyncio.TimerHandle | None = None
         self._failed_starts = 0
         self._started = False
@@ -88,7 +90,8 @@ class WorkerPool:
     @property
     def delay_s(self) -> float:
         """How long the first of those that wait for a worker has waited."""
-        return self._loop.time() - self._waiting[0].submitted_at if self._waiting else 0.0
+        first = next(self._waiting.heads(), None)
+        return self._loop.time() - first.submitted_at if first is not None else 0.0
 
     async def start(self) -> None:
         """Start every worker. Raises `PolicyUnavailableError` when one cannot be started or loaded."""
@@ -111,8 +114,7 @@ class WorkerPool:
             evaluation.fail(_unavailable())
         else:
             # Behind those that wait, who may have lost their turn to a runaway before.
-            evaluation.is_waiting = True
-            self._waiting.append(evaluation)
+            self._waiting.add(evaluation)
             self._feed()
         if self._watching is None:
             self._watch_in(self._settings.slow_s)
@@ -145,31 +147,40 @@ class WorkerPool:
             for worker in tuple(self._every_worker):
                 worker.bury()
 
-    def _free_worker(self) -> Worker | None:
-        """The worker with the least to do; while one is held up, only one with nothing to do.
-
-        What is queued behind a runaway may have to wait until its end, and when there is one there may be more.
-        """
-        slow_since = self._loop.time() - self._settings.slow_s
-        held_up = any(worker.queue and worker.head_since <= slow_since for worker in self._workers)
-        best, least = None, 1 if held_up else self._settings.window
-        for worker in self._workers:
-            if len(worker.queue) < least and not worker.is_slowed:
-                best, least = worker, len(worker.queue)
-        return best
+    def _free_worker(self, evaluation: Evaluation) -> Worker | None:
+        """The worker to evaluate it now, if there is one."""
+        window = self._settings.window
+        if evaluation.is_large:
+            again, is_only = evaluation.copies > 0, self._settings.workers == 1
+            return for_large(self._workers, window=window, again=again, is_only=is_only)
+        return for_small(self._workers, window=window, slow_since=self._loop.time() - self._settings.slow_s)
 
     def _on_reply(self, worker: Worker) -> None:
         if worker.is_slowed and not worker.queue:
-            # It was not stuck after all, but its priority cannot be raised again.
-            worker.kill()
+            self._set_aside(worker)
         if self._waiting:
             self._feed()
+
+    def _set_aside(self, worker: Worker) -> None:
+        """It was not stuck after all, but its priority cannot be raised again: one such is kept, for large inputs.
+
+        With a new worker after each large input that takes long, starting it would cost others more than the input.
+        """
+        has_one = any(other.is_kept and other is not worker for other in self._workers)
+        if has_one or self._settings.most_workers <= self._settings.workers:
+            worker.kill()
+            return
+        if not worker.is_kept:
+            worker.is_kept = True
+            self._loop.call_later(self._settings.spare_s, self._retire_kept, worker)
+        self._keep_workers(1)
 
     def _on_gone(self, worker: Worker) -> None:
         if worker in self._workers:
             self._workers.remove(worker)
         orphans = list(worker.queue)
         worker.queue.clear()
+        worker.large = 0
         for evaluation in orphans:
             evaluation.copies -= 1
         if self._closed:
@@ -179,22 +190,28 @@ class WorkerPool:
         if orphans:
             orphans.pop(0).fail(DecisionError(GatewayErrorCode.POLICY_CRASHED, "the policy crashed on this call"))
         self._resend([evaluation for evaluation in orphans if not evaluation.copies])
-        self._keep_workers(self._settings.workers)
+        self._keep_workers(self._kept_idle())
 
     def _resend(self, evaluations: list[Evaluation]) -> None:
         """Have evaluations done by another worker, ahead of those that came later."""
         for evaluation in reversed(evaluations):
             if not evaluation.answer.done() and not evaluation.is_waiting:
-                evaluation.is_waiting = True
-                self._waiting.appendleft(evaluation)
+                self._waiting.add(evaluation, first=True)
         self._feed()
 
     def _feed(self) -> None:
-        while self._waiting and (worker := self._free_worker()) is not None:
-            evaluation = self._waiting.popleft()
-            evaluation.is_waiting = False
-            if not evaluation.answer.done():
-                worker.send(evaluation)
+        while self._waiting and self._feed_one():
+            pass
+
+    def _feed_one(self) -> bool:
+        """Send the oldest of those for whom there is a worker; whether there was any."""
+        for evaluation in self._waiting.heads():
+            if (worker := self._free_worker(evaluation)) is not None:
+                self._waiting.remove_head(evaluation)
+                if not evaluation.answer.done():
+                    worker.send(evaluation)
+                return True
+        return False
 
     def _watch_in(self, delay_s: float) -> None:
         self._watching = self._loop.call_later(delay_s, self._watch)
@@ -221,11 +238,11 @@ class WorkerPool:
                 worker.suspected = True
                 delay = SUSPICION_S
             elif age >= self._settings.slow_s:
-                self._rescue(worker)
+                self._rescue(worker, head_too=worker.is_slowed and age >= STARVED_S and not hogs)
         self._expire_waiting(now)
         self._feed()
         if stuck:
-            self._keep_workers(min(self._settings.workers + stuck, self._settings.most_workers))
+            self._keep_workers(stuck + self._kept_idle())
         if self._waiting or any(worker.queue for worker in self._workers):
             self._watch_in(delay)
 
@@ -245,22 +262,32 @@ class WorkerPool:
         else:
             self._rescue(worker)
 
-    def _rescue(self, slow: Worker) -> None:
+    def _rescue(self, slow: Worker, *, head_too: bool = False) -> None:
         """Have what is queued behind a slow evaluation done by other workers too, once."""
-        self._resend([evaluation for evaluation in list(slow.queue)[1:] if evaluation.copies == 1])
+        self._resend([evaluation for evaluation in list(slow.queue)[not head_too :] if evaluation.copies == 1])
 
     def _expire_waiting(self, now: float) -> None:
-        while self._waiting:
-            first = self._waiting[0]
-            if not first.answer.done() and now - first.submitted_at < self._settings.longest_wait_s:
-                return
-            self._waiting.popleft().is_waiting = False
-            if not first.copies:
-                first.fail(_unavailable())
+        since = now - self._settings.longest_wait_s
+        while over := [first for first in self._waiting.heads() if first.answer.done() or first.submitted_at <= since]:
+            for first in over:
+                self._waiting.remove_head(first)
+                if not first.copies:
+                    first.fail(_unavailable())
 
-    def _keep_workers(self, wanted: int) -> None:
+    def _kept_idle(self) -> int:
+        """How many workers are kept for large inputs, and have none."""
+        return sum(worker.is_kept and not worker.queue for worker in self._workers)
+
+    def _keep_workers(self, aside: int) -> None:
+        """Have as many workers as are wanted besides those `aside`, which are of no use to others now."""
         if self._closed or not self._started:
             return
+        wanted = self._settings.workers + aside
+        if wanted > self._settings.most_workers:
+            wanted = self._settings.most_workers
+            for worker in self._workers:
+                if worker.is_kept and not worker.queue:
+                    worker.kill()
         while len(self._workers) + len(self._starting) < wanted:
             self._begin(self._add_worker())
 
@@ -284,18 +311,32 @@ class WorkerPool:
         self._failed_starts = 0
         self._workers.append(worker)
         self._feed()
-        if len(self._workers) > self._settings.workers:
+        if self._are_too_many():
             self._loop.call_later(self._settings.spare_s, self._retire, worker)
 
     def _retire(self, worker: Worker) -> None:
         """End a spare worker, or look again later when it is busy."""
-        if self._closed or worker not in self._workers or len(self._workers) <= self._settings.workers:
+        if self._closed or worker not in self._workers or not self._are_too_many():
             return
         if worker.queue:
             self._loop.call_later(self._settings.spare_s, self._retire, worker)
             return
         self._workers.remove(worker)
         worker.kill()
+
+    def _retire_kept(self, worker: Worker) -> None:
+        """End a worker that was kept for large inputs when there was none for long."""
+        if self._closed or worker not in self._workers:
+            return
+        left_s = worker.idle_since + self._settings.spare_s - self._loop.time()
+        if worker.queue or left_s > 0:
+            self._loop.call_later(max(left_s, SUSPICION_S), self._retire_kept, worker)
+            return
+        self._workers.remove(worker)
+        worker.kill()
+
+    def _are_too_many(self) -> bool:
+        return sum(not worker.is_kept for worker in self._workers) > self._settings.workers
 
     def _check_started(self, started: list[Worker | BaseException]) -> None:
         if self._closed:

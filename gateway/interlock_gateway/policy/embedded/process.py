@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from interlock_gateway.policy.bundle import DECISION_RULE
-from interlock_gateway.policy.embedded.wire import LENGTH_BYTES, Reply, frame
+from interlock_gateway.policy.embedded.wire import LARGE_BYTES, LENGTH_BYTES, Reply, frame, frame_parts
 
 WORKER_SCRIPT = Path(__file__).with_name("worker.py")
 REAP_EVERY_S = 0.01
@@ -43,6 +44,11 @@ class Evaluation:
     copies: int = 0
     is_waiting: bool = False
 
+    @property
+    def is_large(self) -> bool:
+        """Whether evaluating it may take long for its size alone."""
+        return len(self.document) > LARGE_BYTES
+
     def settle(self, reply: Reply, payload: bytes) -> None:
         """Give the answer, unless another worker was faster or the caller has gone."""
         if not self.answer.done():
@@ -62,6 +68,7 @@ class WorkerLimits:
     processor_s: float
 
 
+@cache
 def _engine_directory() -> str:
     """Where the engine's package lies. It is not imported here: the gateway itself never evaluates Rego."""
     spec = importlib.util.find_spec("regorus")
@@ -103,7 +110,8 @@ class Worker(asyncio.Protocol):
     Its process runs from the moment this is made, so whoever makes it connects it and keeps it until `reaped` is done:
     then the process has ended and was waited for, and the socket is closed. `on_reply` is called after each reply with
     the evaluation it answers, `on_gone` once when the process has ended or was killed. `head_since` is the loop's time
-    at which the first in the queue began to be evaluated.
+    at which the first in the queue began to be evaluated, `idle_since` that of its last reply; `large` is how many of
+    the queue are large; `is_kept` says that it gives way to all others, and is there for large ones.
     """
 
     process: subprocess.Popen[bytes]
@@ -113,8 +121,11 @@ class Worker(asyncio.Protocol):
     on_gone: Callable[["Worker"], None]
     queue: deque[Evaluation] = field(default_factory=deque)
     head_since: float = 0.0
+    idle_since: float = 0.0
+    large: int = 0
     suspected: bool = False
     is_slowed: bool = False
+    is_kept: bool = False
     _used_before: float | None = None
     loaded: asyncio.Future[tuple[Reply, bytes]] = field(init=False)
     reaped: asyncio.Future[None] = field(init=False)
@@ -155,8 +166,9 @@ class Worker(asyncio.Protocol):
         if not self.queue:
             self.head_since = self.loop.time()
         evaluation.copies += 1
+        self.large += evaluation.is_large
         self.queue.append(evaluation)
-        self._transport.write(frame(evaluation.document))
+        self._transport.writelines(frame_parts(evaluation.document))
 
     def used_s(self) -> float:
         """Processor time of the evaluation under way, from when this is first asked; 0 where it cannot be told."""
@@ -216,8 +228,10 @@ class Worker(asyncio.Protocol):
         evaluation = self.queue.popleft()
         self.suspected = False
         self._used_before = None
+        self.large -= evaluation.is_large
+        self.idle_since = self.loop.time()
         if self.queue:
-            self.head_since = self.loop.time()
+            self.head_since = self.idle_since
         evaluation.copies -= 1
         evaluation.settle(reply, payload)
         self.on_reply(self)

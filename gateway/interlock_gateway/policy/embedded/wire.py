@@ -5,6 +5,7 @@ from enum import IntEnum
 
 LENGTH_BYTES = 4
 MAX_FRAME = 2**32 - 1
+LARGE_BYTES = 64 * 1024
 
 
 class Reply(IntEnum):
@@ -18,7 +19,19 @@ class Reply(IntEnum):
 
 def frame(payload: bytes) -> bytes:
     """`payload` as one frame. Its length is below 4 GiB."""
-    return len(payload).to_bytes(LENGTH_BYTES, "little") + payload
+    return payload_length(payload) + payload
+
+
+def frame_parts(payload: bytes) -> tuple[bytes, ...]:
+    """The same to be written one after the other: what is large is not copied for its four bytes."""
+    if len(payload) <= LARGE_BYTES:
+        return (frame(payload),)
+    return payload_length(payload), payload
+
+
+def payload_length(payload: bytes) -> bytes:
+    """What stands before a payload."""
+    return len(payload).to_bytes(LENGTH_BYTES, "little")
 
 
 def pack(parts: Iterable[str]) -> bytes:
