@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interlock_gateway.providers.mcp.provider import McpProvider
 from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.subscriptions import ResourceUpdated
@@ -118,6 +119,24 @@ async def test_a_request_of_the_newest_revision_hears_what_it_asks_for_and_nothi
         await eventually(lambda: len(heard.logged) == 2)
 
     assert [one.level for one in heard.logged] == ["info", "error"]
+
+
+@pytest.mark.req("MCP-3")
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_server_logs_less_again_when_the_client_has_gone_that_wanted_more(
+    noisy: McpBench, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setattr("interlock_gateway.transport.mcp.log_levels.KEEP_S", 0.05)
+    server = noisy.at.gateway.rooms.directory.get("noisy")
+    assert isinstance(server, McpProvider)
+    levels: Any = {LEVEL: "debug"}
+    async with noisy.over_http(mode) as client:
+        if mode == "legacy":
+            await client.set_logging_level("debug")
+        await client.call_tool("speak", {}, meta=levels if mode != "legacy" else None)
+        assert server.upstream is not None
+        assert server.upstream.log_level == "debug"
+    await eventually(lambda: server.upstream is not None and server.upstream.log_level == "")
 
 
 @pytest.mark.req("MCP-3", "MCP-1")

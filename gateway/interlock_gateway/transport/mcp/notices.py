@@ -35,6 +35,7 @@ from interlock_gateway.errors import ProviderError
 from interlock_gateway.providers.mcp.link import LinkError, RpcError
 from interlock_gateway.providers.mcp.provider import McpProvider
 from interlock_gateway.sessions.shares import Shares
+from interlock_gateway.transport.mcp import log_levels
 from interlock_gateway.transport.mcp.log_levels import Levels
 from interlock_gateway.transport.mcp.relays import Relays
 from interlock_gateway.transport.mcp.resource_watch import ResourceWatch
@@ -83,13 +84,14 @@ class Notices:
         self._shares = Shares(MOST_IN_ALL)
         self._watching: dict[tuple[str, str], ResourceWatch] = {}
         self._soon: dict[str, asyncio.TimerHandle] = {}
+        self._settling: asyncio.TimerHandle | None = None
         self._telling: set[asyncio.Task[None]] = set()
         self._under_way: Counter[object] = Counter()
 
     def attach(self, wire: Wire, session: ServerSession) -> None:
         """Tell the client of `wire` from now on."""
         self._clients[wire] = session
-        wire.on_close.append(lambda: self._gone(wire))
+        wire.on_close.append(partial(self._gone, wire))
         self.levels.attached(wire)
         self.follow()
 
@@ -104,13 +106,28 @@ class Notices:
 
     def asked(self, level: str | None) -> None:
         """A request says from which level on it wants to hear what is logged while it is answered."""
-        if self.levels.asked(level):
+        if self.levels.asked(level, asyncio.get_running_loop().time()):
             self.follow()
+            self._settle_later()
 
     def set_level(self, wire: Wire, level: str) -> None:
         """The client of `wire` says so once for all of its requests."""
+        if wire not in self._clients and wire not in self.levels:  # it need not have said that it is there (`attach`)
+            wire.on_close.append(partial(self._gone, wire))
         self.levels.set(wire, level)
         self.follow()
+
+    def _settle_later(self) -> None:
+        """Have servers log less, once those who wanted more have been gone for a while."""
+        if self._settling is None:
+            self._settling = asyncio.get_running_loop().call_later(log_levels.KEEP_S, self._settle)
+
+    def _settle(self) -> None:
+        self._settling = None
+        left = self.levels.settle(self._relays.log_levels(), asyncio.get_running_loop().time())
+        self.follow()
+        if left:
+            self._settle_later()
 
     async def subscribe(self, of: Upstream, uri: str, who: object, principal_id: str) -> None:
         """`who`, a client of that principal, is told when the resource changes. Raises `MCPError`."""
@@ -156,7 +173,7 @@ class Notices:
         """Tell nobody any more."""
         for watching in self._watching.values():
             watching.end()
-        for timer in self._soon.values():
+        for timer in (*self._soon.values(), *([self._settling] if self._settling is not None else [])):
             timer.cancel()
         for task in self._telling:
             task.cancel()
@@ -164,6 +181,7 @@ class Notices:
     def _gone(self, wire: Wire) -> None:
         self._clients.pop(wire, None)
         self.levels.gone(wire)
+        self._settle_later()
 
     def _unsubscribed(self, key: tuple[str, str], who: object) -> None:
         if key not in self._keys_of(who):

@@ -125,6 +125,10 @@ class Relays:
         known = self._of.get(session_id)
         return next((client for client, _way in known.latest), None) if known is not None else None
 
+    def log_levels(self) -> list[str | None]:
+        """From which level on those calls want to hear what is logged that are under way, where they say it."""
+        return [client.log_level for known in self._of.values() for client, _way in known.open]
+
     @contextmanager
     def behind(self, session_id: str, client: Client, way: Asks) -> Iterator[None]:
         """A call of the session is under way, whose client is asked by `way`."""
