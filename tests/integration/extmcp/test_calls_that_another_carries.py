@@ -122,7 +122,8 @@ async def test_a_read_without_a_result_has_failed_and_says_so_in_its_receipt(soc
         records = socket_directory / "state" / "audit"
         await eventually(lambda: any(one.record.get("tool") == "files/read" for one in read_records(records)))
         (receipt,) = [one.record for one in read_records(records) if one.record.get("tool") == "files/read"]
-        assert receipt["outcome"]["status"] == "failed"
+        outcome: Any = receipt["outcome"]
+        assert outcome["status"] == "failed"
 
 
 @pytest.mark.req("EXT-1")

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from certificates import Authority
 from gateway_bench import config_in
+from interlock import CallStatus
 from interlock import Gateway as Client
 from interlock_gateway.app import running
-from interlock_gateway.config import DeferredConfig, ProviderConfig
+from interlock_gateway.config import DeferredConfig, PolicyConfig, ProviderConfig
 from interlock_gateway.config_providers import McpUpstreamConfig, ProviderTlsConfig
 from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, ProviderError, ProviderFailedError
 from interlock_gateway.providers.mcp.clients import Clients
@@ -139,7 +140,10 @@ async def test_an_answer_is_read_however_http_may_carry_it(sent: bytes) -> None:
     [
         (http(b"", b"", b"401 Unauthorized"), ProviderFailedError, "refused with HTTP status 401"),
         (http(b"no", b"", b"413 Too Large"), ProviderFailedError, "HTTP status 413"),
-        (http(b"", b"Location: http://other/\r\n", b"307 Temporary Redirect"), ProviderFailedError, "not followed"),
+        (http(b"", b"Location: http://other/\r\n", b"303 See Other"), OutcomeUnknownError, "not followed"),
+        (http(b"", b"Location: http://other/\r\n", b"307 Temporary Redirect"), OutcomeUnknownError, "not followed"),
+        (http(b"", b"", b"408 Request Timeout"), OutcomeUnknownError, "failed with HTTP status 408"),
+        (http(b"", b"", b"499 Who Knows"), OutcomeUnknownError, "failed with HTTP status 499"),
         (http(b"oops", b"", b"503 Gone"), OutcomeUnknownError, "failed with HTTP status 503"),
         (http(b"<html>", b"Content-Type: text/html\r\n"), OutcomeUnknownError, "neither JSON nor a stream"),
         (http(b"{", JSON), OutcomeUnknownError, "it sent no answer"),
@@ -173,6 +177,24 @@ async def test_what_is_no_answer_ends_the_call_with_what_is_known(
             await provider.execute(call("echo", deadline_s=5.0))
         # Nobody else is harmed: the next request has a connection of its own.
         assert (await provider.describe(5.0)).tools
+
+
+@pytest.mark.req("MCP-2", "PIPE-9")
+async def test_a_change_that_is_answered_with_another_address_is_of_unknown_outcome_and_not_sent_again(
+    socket_directory: Path,
+) -> None:
+    server = Raw({"tools/call": http(b"", b"Location: http://other/\r\n", b"303 See Other")})
+    async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+        spec = ProviderConfig(name="up", mcp=McpUpstreamConfig(url=url), trust="declared")
+        config = config_in(socket_directory, providers=(spec,), deferred=LISTED, policy=PolicyConfig(profile="observe"))
+        async with running(config) as gateway:
+            await gateway.providers_settled(10.0)
+            async with Client(gateway.endpoints.agents[0]) as agent:
+                result = await agent.session("s").call("echo", {})
+        await server.close()
+    assert (result.status, "not followed" in result.text) == (CallStatus.OUTCOME_UNKNOWN, True)
+    assert [one.get("method") for one in server.requests].count("tools/call") == 1
 
 
 @pytest.mark.req("MCP-3")

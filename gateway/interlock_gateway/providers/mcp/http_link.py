@@ -24,6 +24,8 @@ RESUMES = 5
 """How often an answer whose stream broke off is asked for again, on revisions that know that."""
 LEAVE_S = 1.0
 _NOT_FOUND = 404
+_NOT_LOOKED_AT = frozenset((*range(400, 408), *range(411, 418), 421, 426, 428, 429, 431, 451))
+"""With these a server, or what stands before it, says that a request was not taken (RFC 9110, RFC 6585, RFC 7725)."""
 _GONE = "it does not know the session any more"
 _log = logging.getLogger(__name__)
 
@@ -154,11 +156,11 @@ class HttpLink:
             raise SessionGoneError
         if outgoing.answered is not None and answer.kind == JSON and self._is_error(answer.body, outgoing):
             return
-        if status < 400:  # noqa: PLR2004 - a redirect
-            raise RefusedError("it redirects to another address, which is not followed", status)
-        if status >= 500:  # noqa: PLR2004 - it failed
-            raise LinkError(f"it failed with HTTP status {status}")
-        raise RefusedError(f"it refused with HTTP status {status}", status)
+        if status in _NOT_LOOKED_AT:
+            raise RefusedError(f"it refused with HTTP status {status}", status)
+        if status < 400:  # noqa: PLR2004 - 303 says where what was done can be seen, and others may have done it too
+            raise LinkError("it redirects to another address, which is not followed")
+        raise LinkError(f"it failed with HTTP status {status}")
 
     def _is_error(self, body: bytes, outgoing: Outgoing) -> bool:
         """Whether the body of a refusal is a JSON-RPC error, which is the answer then, whatever request it names."""

@@ -33,7 +33,7 @@ class SessionGoneError(LinkError):
 
 
 class RefusedError(LinkError):
-    """The server refused the message before it looked at what it asks: HTTP status `status`, in the 400s mostly."""
+    """The server refused the message before it looked at what it asks, with HTTP status `status`, in the 400s."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
