@@ -44,7 +44,7 @@ CATCH_ALL = {
     "gateway/interlock_gateway/transport/extmcp/service.py": (1, "what fails here is refused, and not passed on"),
     "gateway/interlock_gateway/transport/grpc/hub_service.py": (1, "whatever ends the reading ends the stream"),
     "gateway/interlock_gateway/transport/mcp/exchange.py": (1, "nothing unforeseen shows to a client"),
-    "gateway/interlock_gateway/transport/mcp/http.py": (1, "the last door: nothing unforeseen shows to a client"),
+    "gateway/interlock_gateway/transport/mcp/http.py": (2, "the last door: nothing unforeseen shows to a client"),
     "gateway/interlock_gateway/transport/mcp/listening.py": (1, "one connection that fails must not end the others"),
     "sdk/interlock/provider/_provider.py": (3, "whatever a tool raises is its result"),
 }

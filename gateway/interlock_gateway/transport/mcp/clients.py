@@ -1,11 +1,21 @@
 """The client at the other end as somebody to ask: what it can do, and requests from here to there (MCP-1, MCP-2)."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import LOG_LEVEL_META_KEY, InputResponses, Notification, Request, ServerNotification, ServerRequest
+from mcp_types import (
+    LOG_LEVEL_META_KEY,
+    ClientCapabilities,
+    InputResponses,
+    Notification,
+    Request,
+    RequestId,
+    ServerNotification,
+    ServerRequest,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS, is_version_at_least
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +23,25 @@ from interlock_gateway.transport.mcp.wires import McpCaller, Wire
 
 Context = ServerRequestContext[Wire, Any]
 ELICITS_SINCE = "2025-06-18"
+
+
+class RequestContext(Protocol):
+    """What there is around a request, as far as its client is concerned: the SDK's context, or what does for it."""
+
+    @property
+    def lifespan_context(self) -> Wire:
+        """What the request came in by."""
+        ...
+
+    @property
+    def request_id(self) -> RequestId | None:
+        """Its id."""
+        ...
+
+    @property
+    def session(self) -> ServerSession:
+        """The SDK's way to the client."""
+        ...
 
 
 class _RawRequest(Request[dict[str, Any], str]):
@@ -39,7 +68,7 @@ class Client:
 
     def __init__(
         self,
-        ctx: Context,
+        ctx: RequestContext,
         caller: McpCaller,
         *,
         state: str | None = None,
@@ -66,8 +95,11 @@ class Client:
     def answers_to(self, method: str, params: Mapping[str, Any]) -> bool:
         """Whether it said that it answers such a request, and can be sent one."""
         able = self._capabilities
-        if able is None or not (self.carries_rounds or self._ctx.session.can_send_request):
+        if able is None or not self._knows(able, method, params):
             return False
+        return self.carries_rounds or self._ctx.session.can_send_request
+
+    def _knows(self, able: ClientCapabilities, method: str, params: Mapping[str, Any]) -> bool:
         if method == "sampling/createMessage":
             return able.sampling is not None
         if method == "roots/list":

@@ -5,7 +5,6 @@ task that answers the HTTP request runs the handler, and what it says while it r
 """
 
 import asyncio
-import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,10 +20,14 @@ from mcp_types import INTERNAL_ERROR, ErrorData, RequestId
 from starlette.requests import Request
 from starlette.types import Receive, Send
 
+from interlock_gateway.transport.mcp.http_door import REPLY
+
 Message = dict[str, Any]
 Headers = list[tuple[bytes, bytes]]
 Ask = Callable[[Callable[[Message], Awaitable[None]], str, Mapping[str, Any] | None, CallOptions], Awaitable[Message]]
 """Sends a request to the client with the given function, and waits for its answer."""
+Reply = Callable[[int, Headers, bytes], Awaitable[None]]
+"""Answers a request at once: a status, headers without the body's length, and the body."""
 CANCELLED = -32800
 """The answer to a request that the client has cancelled: a request over HTTP has to be answered with something."""
 LOOK_S = 0.1
@@ -38,6 +41,7 @@ STREAM: Headers = [
     (b"x-accel-buffering", b"no"),
 ]
 _log = logging.getLogger(__name__)
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Exchange:
@@ -57,12 +61,10 @@ class Exchange:
         headers: Headers | None = None,
     ) -> None:
         self.request_id = request_id
-        self.transport = TransportContext(
-            kind="streamable-http", can_send_request=ask is not None, headers=http.headers
-        )
-        self.message_metadata = ServerMessageMetadata(request_context=http)
-        self._token = progress_token_from_params(params)
+        self._http = http
+        self._token = None if params is None else progress_token_from_params(params)
         self._send = send
+        self._reply: Reply | None = http.scope.get(REPLY)
         self._ask = ask
         self._headers = headers or []
         self._writing: asyncio.Lock | None = None
@@ -70,6 +72,18 @@ class Exchange:
         self._cancel_requested: anyio.Event | None = None
         self._task: asyncio.Task[Any] | None = None
         self._why: ErrorData | None = None
+
+    @property
+    def transport(self) -> TransportContext:
+        """What the SDK may know of what the request came in by."""
+        return TransportContext(
+            kind="streamable-http", can_send_request=self._ask is not None, headers=self._http.headers
+        )
+
+    @property
+    def message_metadata(self) -> ServerMessageMetadata:
+        """The HTTP request."""
+        return ServerMessageMetadata(request_context=self._http)
 
     @property
     def can_send_request(self) -> bool:
@@ -139,40 +153,29 @@ class Exchange:
         What was ended early is answered on a stream, for which clients do not wait any more.
         """
         if self._writing is None and self._why is None:
-            await send_json(self._send, message, status, self._headers)
+            if self._reply is not None:
+                await self._reply(status, [(b"content-type", b"application/json"), *self._headers], encoded(message))
+            else:
+                await send_json(self._send, message, status, self._headers)
             return
         async with await self._stream():
             await self._send({"type": "http.response.body", "body": event(message), "more_body": False})
 
-    @contextlib.contextmanager
-    def watched(self, receive: Receive | None, *, streams: bool) -> Any:
-        """While in here: keep a stream alive that is silent, and end the request when its client goes.
+    def watched(self, receive: Receive | None) -> "Watch":
+        """While in there: keep a stream alive that is silent, and end the request when its client goes.
 
-        Without `receive` it goes on without its client. `streams`: the client takes a stream for an answer.
+        Without `receive` it goes on without its client.
         """
-        loop = asyncio.get_running_loop()
-        tasks: list[asyncio.Task[None]] = []
+        return Watch(self, receive)
 
-        def begin() -> None:
-            if receive is not None:
-                tasks.append(loop.create_task(self._until_gone(receive)))
-            if streams:
-                tasks.append(loop.create_task(self._ping()))
-
-        soon = loop.call_later(LOOK_S, begin)
-        try:
-            yield
-        finally:
-            soon.cancel()
-            for task in tasks:
-                task.cancel()
-
-    async def _until_gone(self, receive: Receive) -> None:
+    async def until_gone(self, receive: Receive) -> None:
+        """Wait for the client to go, and end the request then."""
         while (await receive())["type"] != "http.disconnect":
             pass
         self.cancel(ErrorData(code=CANCELLED, message="the client has gone"))
 
-    async def _ping(self) -> None:
+    async def ping(self) -> None:
+        """Say again and again that the stream is still there; it is begun by that."""
         while True:
             await asyncio.sleep(PING_S)
             await self._write(PING)
@@ -194,6 +197,30 @@ class Exchange:
         return self._writing
 
 
+class Watch:
+    """Looks after a request that takes longer than most do."""
+
+    __slots__ = ("_exchange", "_receive", "_soon", "_tasks")
+
+    def __init__(self, exchange: Exchange, receive: Receive | None) -> None:
+        self._exchange = exchange
+        self._receive = receive
+        self._tasks: tuple[asyncio.Task[None], ...] = ()
+
+    def __enter__(self) -> None:
+        self._soon = asyncio.get_running_loop().call_later(LOOK_S, self._begin)
+
+    def __exit__(self, *_: object) -> None:
+        self._soon.cancel()
+        for task in self._tasks:
+            task.cancel()
+
+    def _begin(self) -> None:
+        loop = asyncio.get_running_loop()
+        gone = () if self._receive is None else (loop.create_task(self._exchange.until_gone(self._receive)),)
+        self._tasks = (*gone, loop.create_task(self._exchange.ping()))
+
+
 def notification(method: str, params: Mapping[str, Any] | None) -> Message:
     """A notification as a JSON-RPC message."""
     told: Message = {"jsonrpc": "2.0", "method": method}
@@ -207,7 +234,7 @@ def failure(request_id: RequestId | None, error: ErrorData) -> Message:
 
 def encoded(message: Message) -> bytes:
     """A message as JSON; whatever is not ASCII is escaped, so that no line can break in it."""
-    return json.dumps(message, separators=(",", ":")).encode()
+    return _encode(message).encode()
 
 
 def event(message: Message) -> bytes:

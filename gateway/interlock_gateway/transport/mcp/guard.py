@@ -1,12 +1,15 @@
 """What stands around every MCP request: it is counted, its sender may send it, and one way for errors to leave."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeVar
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import SPEC_CLIENT_METHODS
 from pydantic import ValidationError
 
+from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.identity.access import check_access
 from interlock_gateway.transport.grpc.endpoint import OneRpc, OpenRpcs
@@ -14,6 +17,7 @@ from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.mcp.errors import as_mcp_error
 from interlock_gateway.transport.mcp.wires import Wire
 
+T = TypeVar("T")
 LISTEN = "subscriptions/listen"
 """A stream without an end of its own: a drain does not wait for it."""
 CALLING = "/interlock.v1.GatewayService/CallTool"
@@ -30,18 +34,23 @@ class Guard:
         """Pass a request or notification on. Raises `MCPError`, `ValidationError`."""
         if ctx.request_id is None:
             return await call_next(ctx)
-        try:
-            check_access(ctx.lifespan_context.principal_of(ctx), CALLING)
-            if ctx.method == LISTEN:
-                return await call_next(ctx)
-            with OneRpc(self._open, method_of(ctx.method)):
-                return await self._answered(ctx, call_next)
-        except RequestError as error:
-            raise _own(error, ctx.protocol_version) from None
+        principal = ctx.lifespan_context.principal_of(ctx)
+        return await self.around(principal, ctx.method, ctx.protocol_version, partial(call_next, ctx))
 
-    async def _answered(self, ctx: "ServerRequestContext[Wire, Any]", call_next: CallNext) -> HandlerResult:
+    async def around(self, principal: Principal, method: str, version: str, answer: Callable[[], Awaitable[T]]) -> T:
+        """What `answer` gives to a request of `principal`, at that revision. Raises `MCPError`, `ValidationError`."""
         try:
-            return await call_next(ctx)
+            check_access(principal, CALLING)
+            if method == LISTEN:
+                return await answer()
+            with OneRpc(self._open, method_of(method)):
+                return await self._answered(answer)
+        except RequestError as error:
+            raise _own(error, version) from None
+
+    async def _answered(self, answer: Callable[[], Awaitable[T]]) -> T:
+        try:
+            return await answer()
         except (MCPError, ValidationError) as error:
             raise _ToldError(error) from None
         except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
@@ -13,21 +14,26 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
-from interlock_gateway.identity.authenticate import Authenticator
+from interlock_gateway.identity.authenticate import Authenticator, Found
 from interlock_gateway.sessions.shares import Shares
 from interlock_gateway.transport.grpc.errors import as_request_error
 from interlock_gateway.transport.http.bodies import body_of
+from interlock_gateway.transport.mcp.direct import Direct, Sent
 from interlock_gateway.transport.mcp.errors import as_mcp_error
 from interlock_gateway.transport.mcp.guard import LISTEN
-from interlock_gateway.transport.mcp.http_door import PEER
+from interlock_gateway.transport.mcp.heads import Head, RawHeaders, head_of
+from interlock_gateway.transport.mcp.http_door import HEAD, PEER
 from interlock_gateway.transport.mcp.http_sessions import HttpSessions
 from interlock_gateway.transport.mcp.origins import Origins
 from interlock_gateway.transport.mcp.stateless import Stateless
 from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
+from interlock_gateway.transport.mcp.usual import usual_call
 from interlock_gateway.transport.mcp.wires import PRINCIPAL
 from interlock_gateway.transport.unanswered import Unanswered
 
 PATH = "/mcp"
+_FOUND, _MESSAGE = "interlock.found", "interlock.message"
+"""Where a request's ASGI scope holds who sends it, and its message, when these were found out before its task began."""
 PATIENCE_S = 30.0
 """How long a request may take to arrive."""
 _STATUS = {
@@ -44,7 +50,10 @@ _STATUS = {
 
 
 class McpHttp:
-    """The ASGI application. `modern` serves requests of revisions that have no sessions of their own."""
+    """The ASGI application. `modern` serves requests of revisions that have no sessions of their own.
+
+    `direct` serves what it can of both.
+    """
 
     def __init__(
         self,
@@ -52,6 +61,7 @@ class McpHttp:
         origins: Origins,
         sessions: HttpSessions,
         modern: Stateless,
+        direct: Direct,
         *,
         max_bytes: int,
         max_depth: int,
@@ -63,11 +73,35 @@ class McpHttp:
         self._origins = origins
         self._sessions = sessions
         self._modern = modern
+        self._direct = direct
         self._max_bytes = max_bytes
         self._max_depth = max_depth
         self._shares = Shares(max_requests)
         self._unanswered = unanswered
         self._clock = clock
+
+    def head(self, raw: RawHeaders) -> Head:
+        """What is known of requests with these headers."""
+        return head_of(raw, self._origins)
+
+    def at_once(self, scope: Scope, body: bytes) -> ASGIApp | None:
+        """What answers a request that has come as a whole, if it is a call of the usual form or is refused at once."""
+        head: Head = scope[HEAD]
+        if scope["path"] != PATH or scope["method"] != "POST" or head.strange is not None or not head.plain:
+            return None
+        try:
+            principal = scope[_FOUND] = self._door.principal(head.metadata, scope[PEER])
+            if not isinstance(principal, Principal) or len(body) > self._max_bytes:
+                return None
+            if self._shares.refusal(principal.id) is not None:
+                return None
+            message = scope[_MESSAGE] = read_message(body, max_depth=self._max_depth)
+        except BadMessageError as error:
+            return _unread(error)
+        except Exception as error:  # noqa: BLE001 - as in `__call__`
+            return refused(as_request_error(error))
+        call = self._call(message, head, principal)
+        return None if call is None else self._placed(call, principal.id)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -76,7 +110,7 @@ class McpHttp:
             try:
                 served = await self._admitted(request, held)
             except BadMessageError as error:
-                served = Response(error.answer(), 400, media_type="application/json")
+                served = _unread(error)
             except ClientDisconnect:
                 return
             except Exception as error:  # noqa: BLE001 - the last door: nothing unforeseen may show to a client
@@ -85,24 +119,46 @@ class McpHttp:
 
     async def _admitted(self, request: Request, held: contextlib.ExitStack) -> ASGIApp:
         """What answers `request`, whose place `held` gets. Raises `RequestError`, `BadMessageError`."""
-        if request.scope["path"] != PATH:
+        scope = request.scope
+        head: Head = scope.get(HEAD) or self.head(scope["headers"])
+        if scope["path"] != PATH:
             return Response(f"MCP is spoken at {PATH}", status_code=404)
-        if (strange := self._origins.refusal(request.headers)) is not None:
-            return Response(strange, status_code=403)
-        request.scope[PRINCIPAL] = await self._principal(request)
+        if head.strange is not None:
+            return Response(head.strange, status_code=403)
+        principal = scope[PRINCIPAL] = await self._principal(scope, head)
         # Before its body: that may come as slowly as its sender likes.
-        held.enter_context(self._place(request.scope[PRINCIPAL].id))
+        held.enter_context(self._place(principal.id))
         message = {}
         if request.method == "POST":
-            message = read_message(await body_of(request, self._max_bytes, PATIENCE_S), max_depth=self._max_depth)
-        version = request.headers.get("mcp-protocol-version")
-        is_modern = version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+            message = await self._message(request)
+        return self._serving(request, message, head, principal)
+
+    async def _message(self, request: Request) -> dict[str, Any]:
+        read: dict[str, Any] | None = request.scope.get(_MESSAGE)
+        if read is not None:
+            return read
+        return read_message(await body_of(request, self._max_bytes, PATIENCE_S), max_depth=self._max_depth)
+
+    def _serving(self, request: Request, message: dict[str, Any], head: Head, principal: Principal) -> ASGIApp:
+        if message and _MESSAGE not in request.scope and (call := self._call(message, head, principal)) is not None:
+            return self._counted(call)
+        is_modern = head.version is not None and head.version not in HANDSHAKE_PROTOCOL_VERSIONS
         serving = (self._modern if is_modern else self._sessions).serving(request, message)
         if "id" in message and "method" in message and message["method"] != LISTEN:
             serving = self._counted(serving)
         elif request.method == "GET" or message.get("method") == LISTEN:
-            serving = self._while_known(request.scope[PRINCIPAL], serving)
+            serving = self._while_known(principal, serving)
         return serving
+
+    def _call(self, message: dict[str, Any], head: Head, principal: Principal) -> ASGIApp | None:
+        """What answers a call of the usual form; nothing for anything else."""
+        call = usual_call(message) if head.plain else None
+        if call is None:
+            return None
+        if head.version is not None and head.version not in HANDSHAKE_PROTOCOL_VERSIONS:
+            return self._direct.alone(Sent(principal, call, head))
+        session = self._sessions.of(head.mcp_session, principal) if head.mcp_session is not None else None
+        return None if session is None else self._direct.in_session(session, Sent(principal, call, head))
 
     def _while_known(self, principal: Principal, app: ASGIApp) -> ASGIApp:
         """`app`, a stream that has no end of its own: it ends with the credential that it was opened with."""
@@ -128,22 +184,46 @@ class McpHttp:
 
         return counted
 
+    def _placed(self, app: ASGIApp, principal_id: str) -> ASGIApp:
+        """`app`, of a request that is counted, and has a place while it is answered."""
+
+        async def placed(scope: Scope, receive: Receive, send: Send) -> None:
+            if self._shares.refusal(principal_id) is not None:
+                await refused(_no_room())(scope, receive, send)
+                return
+            self._shares.take(principal_id)
+            self._unanswered.begin()
+            try:
+                await app(scope, receive, send)
+            finally:
+                self._unanswered.end()
+                self._shares.give_back(principal_id)
+
+        return placed
+
     @contextlib.contextmanager
     def _place(self, principal_id: str) -> Iterator[None]:
         """One of the places there are for requests: nobody has them all. Raises `RequestError`."""
         if self._shares.refusal(principal_id) is not None:
-            words = "you have as many requests and streams open as you may; end some"
-            raise RequestError(RequestFault.LIMIT_REACHED, words, retry_s=1)
+            raise _no_room()
         self._shares.take(principal_id)
         try:
             yield
         finally:
             self._shares.give_back(principal_id)
 
-    async def _principal(self, request: Request) -> Principal:
-        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.scope["headers"]]
-        found = self._door.principal(headers, request.scope[PEER])
+    async def _principal(self, scope: Scope, head: Head) -> Principal:
+        found: Found = scope.get(_FOUND) or self._door.principal(head.metadata, scope[PEER])
         return found if isinstance(found, Principal) else await found
+
+
+def _no_room() -> RequestError:
+    words = "you have as many requests and streams open as you may; end some"
+    return RequestError(RequestFault.LIMIT_REACHED, words, retry_s=1)
+
+
+def _unread(error: BadMessageError) -> Response:
+    return Response(error.answer(), 400, media_type="application/json")
 
 
 def refused(error: RequestError) -> Response:

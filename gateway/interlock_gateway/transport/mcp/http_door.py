@@ -7,20 +7,26 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from interlock_gateway.identity.authenticate import Authenticator
+from interlock_gateway.identity.peer import Peer
 from interlock_gateway.transport.http.listener import LAST_WORDS_S, Impatience, http_config
+from interlock_gateway.transport.mcp.browsers import Browsers
 from interlock_gateway.transport.mcp.opened import failed, succeeded
 from interlock_gateway.transport.mcp.parts import SurfaceParts
 from interlock_gateway.transport.tls.connected import connected_peer
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
 if TYPE_CHECKING:
+    from interlock_gateway.transport.mcp.heads import Head
+    from interlock_gateway.transport.mcp.http import McpHttp
     from interlock_gateway.transport.mcp.http_host import HttpHost
     from interlock_gateway.transport.mcp.surface import Surface
 
@@ -30,8 +36,9 @@ MOST_HEAD = 64 * 1024
 """What may come of a request that is none of its body: its head, trailers, and what stands around chunks."""
 NO_ROOM_S = 0.2
 """How long nobody is let in when the process has no room for another connection."""
-PEER = "interlock.peer"
-"""Where a request's ASGI scope holds the other end of its connection."""
+PEER, HEAD, REPLY = "interlock.peer", "interlock.head", "interlock.reply"
+"""Where a request's ASGI scope holds the other end of its connection, what is known of its headers, and how it is
+answered in one piece."""
 _log = logging.getLogger(__name__)
 
 
@@ -42,12 +49,33 @@ class _Connection(Impatience, HttpToolsProtocol):
     """
 
     idle_since = 0.0
+    peer: Peer
     _unread = 0
     _running: RequestResponseCycle | None = None
+    _reading = False
+    _unbegun: RequestResponseCycle | None = None
+    _said: list[tuple[bytes, bytes]]
+    _known: "tuple[list[tuple[bytes, bytes]], Head] | None" = None
+
+    def __init__(self, config: Config, state: ServerState, host: "Callable[[], McpHttp | None]") -> None:
+        super().__init__(config, state, {}, asyncio.get_running_loop())
+        self._host = host
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Begin to answer a request, once all is read that has come: most come as a whole."""
+        del app
         self._running = cycle
-        super()._start_asgi_task(cycle, app)
+        if self._reading:
+            self._unbegun = cycle
+        else:
+            self._begin(cycle)
+
+    def _begin(self, cycle: RequestResponseCycle) -> None:
+        host, whole = self._host(), not cycle.more_body and not cycle.waiting_for_100_continue
+        app: Any = None
+        if host is not None and whole and HEAD in cycle.scope:
+            app = host.at_once(cast("Scope", cycle.scope), bytes(cycle.body))
+        super()._start_asgi_task(cycle, app or self.app)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the request that is under way: uvicorn tells the newest, which may wait behind it."""
@@ -60,13 +88,26 @@ class _Connection(Impatience, HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read what has come."""
         self._unread += len(data)
+        self._reading = True
         super().data_received(data)
+        self._reading = False
+        if (cycle := self._unbegun) is not None:
+            self._unbegun = None
+            self._begin(cycle)
         if self._unread > MOST_HEAD:
             self.transport.abort()
 
+    def on_message_begin(self) -> None:
+        """Begin a head."""
+        super().on_message_begin()
+        self._said = []
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. White space around its value is none of it; llhttp leaves what follows it."""
-        super().on_header(name, value.strip(b" \t"))
+        name, value = name.lower(), value.strip(b" \t")
+        super().on_header(name, value)
+        if name != b"content-length":
+            self._said.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Begin a request. Which host is meant is clear, and in which protocol, or it is refused."""
@@ -76,6 +117,36 @@ class _Connection(Impatience, HttpToolsProtocol):
         if hosts != 1 or not self.url.startswith(b"/") or self.parser.should_upgrade():
             raise ValueError("a request is for one host, in HTTP/1.1")
         super().on_headers_complete()
+        scope = cast("Scope", self.scope)
+        scope[PEER] = self.peer
+        if (host := self._host()) is not None:
+            head = scope[HEAD] = self._head(host)
+            if head.plain:
+                scope[REPLY] = partial(self._reply, self.cycle)
+
+    def _head(self, host: "McpHttp") -> "Head":
+        """What is known of the headers, which most clients send again with each request."""
+        if self._known is None or self._known[0] != self._said:
+            # Copied: trailers may follow, which are no headers.
+            self._known = list(self._said), host.head(self._said)
+        return self._known[1]
+
+    async def _reply(
+        self, cycle: RequestResponseCycle, status: int, headers: list[tuple[bytes, bytes]], body: bytes
+    ) -> None:
+        """Answer a request in one piece."""
+        if self.flow.write_paused and not cycle.disconnected:
+            await self.flow.drain()
+        if cycle.disconnected:
+            return
+        cycle.response_started = cycle.response_complete = True
+        lines = [STATUS_LINE[status], *(b"%b: %b\r\n" % header for header in headers)]
+        ending = b"" if cycle.keep_alive else b"connection: close\r\n"
+        self.transport.write(b"%bcontent-length: %d\r\n%b\r\n%b" % (b"".join(lines), len(body), ending, body))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
 
     def on_body(self, body: bytes) -> None:
         """Take some of its body."""
@@ -102,17 +173,9 @@ class _Connection(Impatience, HttpToolsProtocol):
         super().connection_made(transport)
         self.idle_since = self.loop.time()
         try:
-            peer = connected_peer(transport, speaks=None)
+            self.peer = connected_peer(transport, speaks=None)
         except ValueError:
             transport.abort()
-            return
-        app = self.app
-
-        async def told(scope: Scope, receive: Receive, send: Send) -> None:
-            scope[PEER] = peer
-            await app(scope, receive, send)
-
-        self.app = told
 
 
 class HttpDoor:
@@ -132,6 +195,7 @@ class HttpDoor:
         self._bound = bound
         self._tls = tls
         self._host: asyncio.Task[HttpHost] | None = None
+        self._app: ASGIApp | None = None
         self._state = ServerState()
         self._most = parts.config.max_connections
         self._config = http_config(self._answer, None)
@@ -205,7 +269,7 @@ class HttpDoor:
     async def _greet(self, accepted: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         # What the loop gives back is with uvloop the protocol of TLS, and not ours.
-        made = _Connection(self._config, self._state, {}, loop)
+        made = _Connection(self._config, self._state, self._ready)
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is None:
@@ -233,17 +297,25 @@ class HttpDoor:
         if self._host is None or failed(self._host):
             self._host = asyncio.create_task(self._opened())
         try:
-            host = await asyncio.shield(self._host)
+            await asyncio.shield(self._host)
         except Exception:  # noqa: BLE001 - whatever it was, it was logged, and the next who comes tries again
             await _say_not_now(send)
             return
-        await host.app(scope, receive, send)
+        assert self._app is not None, "who waited for the host has it"
+        await self._app(scope, receive, send)
+
+    def _ready(self) -> "McpHttp | None":
+        host = self._host
+        return host.result().app if host is not None and host.done() and not failed(host) else None
 
     async def _opened(self) -> "HttpHost":
         surface = await self._surface()
-        from interlock_gateway.transport.mcp.http_host import HttpHost  # noqa: PLC0415 -- loaded with the surface
+        from interlock_gateway.transport.mcp.http import PATH  # noqa: PLC0415 -- loaded with the surface
+        from interlock_gateway.transport.mcp.http_host import HttpHost, origins_of  # noqa: PLC0415 -- loaded with it
 
-        return HttpHost(surface, self._parts, self._door)
+        host = HttpHost(surface, self._parts, self._door)
+        self._app = Browsers(host.app, origins_of(self._parts), PATH)
+        return host
 
 
 async def _say_not_now(send: Send) -> None:

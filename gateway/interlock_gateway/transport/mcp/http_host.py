@@ -8,6 +8,7 @@ from mcp.shared.inbound import x_mcp_header_map
 from interlock_gateway.config_loader.addresses import TcpAddress, parse_address
 from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.registry.registry import ToolRegistry
+from interlock_gateway.transport.mcp.direct import Direct
 from interlock_gateway.transport.mcp.http import McpHttp
 from interlock_gateway.transport.mcp.http_sessions import HttpSessions
 from interlock_gateway.transport.mcp.origins import Origins
@@ -24,11 +25,13 @@ class HttpHost:
 
     def __init__(self, surface: Surface, parts: SurfaceParts, door: Authenticator) -> None:
         self._sessions = HttpSessions(surface)
+        wire, schemas = Wire(), HeaderSchemas(parts.parts.registry)
         self.app = McpHttp(
             door,
             origins_of(parts),
             self._sessions,
-            Stateless(surface.server, Wire(), HeaderSchemas(parts.parts.registry)),
+            Stateless(surface.server, wire, schemas),
+            Direct(surface, wire, schemas),
             max_bytes=parts.open_rpcs.max_bytes,
             max_depth=parts.parts.settings.max_depth,
             max_requests=parts.config.max_connections,

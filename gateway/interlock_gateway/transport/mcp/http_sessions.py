@@ -41,16 +41,19 @@ class HttpSessions:
     def __len__(self) -> int:
         return len(self._open)
 
+    def of(self, session_id: str, principal: Principal) -> SessionTransport | None:
+        """What serves a session of that principal's."""
+        found = self._open.get(session_id)
+        # Another's is answered as one that does not exist.
+        return found.transport if found is not None and found.owner == principal.id else None
+
     def serving(self, request: Request, message: dict[str, Any]) -> ASGIApp:
         """What answers `request`, whose body is `message`. Raises `RequestError`: there are too many sessions."""
         session_id = request.headers.get(MCP_SESSION_ID_HEADER)
         principal: Principal = request.scope[PRINCIPAL]
         if session_id is not None:
-            found = self._open.get(session_id)
-            # Another's is answered as one that does not exist.
-            if found is None or found.owner != principal.id:
-                return _not_found()
-            return found.transport.serving(request, message)
+            transport = self.of(session_id, principal)
+            return _not_found() if transport is None else transport.serving(request, message)
         if message.get("method") != "initialize":
             return _bad("this needs the Mcp-Session-Id of an open session: send initialize first")
         self._check_room(principal)

@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_types import CallToolRequestParams
-
 from interlock_gateway.core.call import CallRequest
 from interlock_gateway.core.trace import TraceContext, read_trace
 from interlock_gateway.errors import RequestError, RequestFault
@@ -18,15 +16,15 @@ WORKDIR_META = "dev.interlock/workdir"
 INTENT_META = "dev.interlock/intent"
 
 
-def call_request(caller: McpCaller, params: CallToolRequestParams) -> CallRequest:
+def call_request(caller: McpCaller, name: str, arguments: Mapping[str, Any] | None) -> CallRequest:
     """The call that is asked for. Raises `RequestError` naming what is malformed."""
-    if len(params.name) > MAX_NAME:
+    if len(name) > MAX_NAME:
         raise RequestError(RequestFault.INVALID_FIELD, f"name is longer than {MAX_NAME} characters", field="name")
-    given, deliverable = deliverable_in(params.arguments, caller.meta)
+    given, deliverable = deliverable_in(arguments, caller.meta)
     return CallRequest(
         session_id=caller.session_id,
         call_id=text_in(caller.meta, CALL_ID_META),
-        tool=params.name,
+        tool=name,
         input=b"" if given is None else encoded(given),
         workdir=text_in(caller.meta, WORKDIR_META),
         intent=text_in(caller.meta, INTENT_META),

@@ -6,6 +6,7 @@ that it may open with GET, and is dropped while there is none, as the protocol a
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from mcp.server.connection import Connection
@@ -54,11 +55,13 @@ class SessionTransport:
         ended: Callable[[], Awaitable[None]],
     ) -> None:
         self.headers: Headers = [(MCP_SESSION_ID_HEADER.encode(), session_id.encode())]
-        self._connection = Connection.for_loop(_Standalone(self), session_id=session_id)
-        self._runner = ServerRunner(server, self._connection, wire, init_options=options)
+        self.connection = Connection.for_loop(_Standalone(self), session_id=session_id)
+        self.wire = wire
+        self._runner = ServerRunner(server, self.connection, wire, init_options=options)
         self._idle_s = idle_s
         self._ended = ended
         self._serving = 0
+        self._quiet_since = 0.0
         self._idle: asyncio.TimerHandle | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._in_flight: dict[RequestId, Exchange] = {}
@@ -70,24 +73,49 @@ class SessionTransport:
     @property
     def shaken(self) -> bool:
         """Whether the handshake was taken."""
-        return self._connection.client_params is not None
+        return self.connection.client_params is not None
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests are taken: the handshake was, and the session has not ended."""
+        return self.connection.initialize_accepted and not self._closed
 
     def serving(self, http: Request, message: Message) -> ASGIApp:
         """What answers an HTTP request of the session; `message` is what a POST brought."""
 
         async def served(_scope: Scope, receive: Receive, send: Send) -> None:
-            self._serving += 1
-            if self._idle is not None:
-                self._idle.cancel()
-                self._idle = None
+            self.enter()
             try:
                 await self._serve(http, message, receive, send)
             finally:
-                self._serving -= 1
-                if not self._serving and not self._closed:
-                    self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._leave)
+                self.leave()
 
         return served
+
+    def enter(self) -> None:
+        """A request of the session is being answered."""
+        self._serving += 1
+
+    def leave(self) -> None:
+        """It was answered."""
+        self._serving -= 1
+        if not self._serving and not self._closed:
+            loop = asyncio.get_running_loop()
+            self._quiet_since = loop.time()
+            if self._idle is None:
+                self._idle = loop.call_later(self._idle_s, self._look)
+
+    def _look(self) -> None:
+        """End a session that nobody uses. A timer for each of its requests would be set anew all the time."""
+        self._idle = None
+        if self._serving or self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        left_s = self._quiet_since + self._idle_s - loop.time()
+        if left_s > 0:
+            self._idle = loop.call_later(left_s, self._look)
+        else:
+            self._leave()
 
     async def close(self) -> None:
         """End the session: what is under way is answered with that."""
@@ -103,7 +131,7 @@ class SessionTransport:
                 waiting.set_exception(MCPError.from_error_data(_ENDED))
         if self.stream is not None:
             put(self.stream, None)
-        await aclose_shielded(self._connection)
+        await aclose_shielded(self.connection)
 
     async def ask(
         self,
@@ -165,14 +193,23 @@ class SessionTransport:
             await send_json(send, None, 202, self.headers)
 
     async def _request(self, http: Request, message: Message, _receive: Receive, send: Send) -> None:
-        request_id, method, params = message["id"], message["method"], message.get("params")
-        exchange = Exchange(http, send, request_id, params, ask=self.ask, headers=self.headers)
-        key = coerce_request_id(request_id)
+        method, params = message["method"], message.get("params")
+        exchange = self.exchange(http, send, message["id"], params)
+        await self.answer(exchange, partial(exchange.run, self._runner.on_request, method, params))
+
+    def exchange(self, http: Request, send: Send, request_id: RequestId, params: Message | None) -> Exchange:
+        """A request of the session, and its answer to come."""
+        return Exchange(http, send, request_id, params, ask=self.ask, headers=self.headers)
+
+    async def answer(self, exchange: Exchange, run: Callable[[], Awaitable[Message]]) -> None:
+        """Answer a request with what `run` gives, unless the client cancels it meanwhile."""
+        assert exchange.request_id is not None
+        key = coerce_request_id(exchange.request_id)
         self._in_flight[key] = exchange
         try:
             # A client that goes has not cancelled anything: these revisions say so.
-            with exchange.watched(None, streams=True):
-                answer = await exchange.run(self._runner.on_request, method, params)
+            with exchange.watched(None):
+                answer = await run()
         finally:
             if self._in_flight.get(key) is exchange:
                 del self._in_flight[key]

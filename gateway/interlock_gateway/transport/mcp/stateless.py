@@ -86,7 +86,7 @@ class Stateless:
         serve: OnRequest = ServerRunner(self._server, connection, self._wire).on_request
         if method == LISTEN:  # which leaves things behind that are ended with the connection
             serve = partial(self._listened, connection)
-        with exchange.watched(receive, streams=True):
+        with exchange.watched(receive):
             answer = await exchange.run(serve, method, params)
         code = answer.get("error", {}).get("code")
         await exchange.answer(answer, ERROR_CODE_HTTP_STATUS.get(code, 200))

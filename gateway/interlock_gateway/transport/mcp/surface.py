@@ -5,7 +5,7 @@ is the SDK's lifespan context here; counting, access and errors stand around the
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -22,10 +22,10 @@ from mcp_types import (
 
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.pipeline.tasks import TaskKeeper
-from interlock_gateway.providers.port import EventSink
+from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.transport.mcp.answers import answered, asked_of
 from interlock_gateway.transport.mcp.changes import ToolChanges
-from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
+from interlock_gateway.transport.mcp.checkpoint_calls import AskFirst, CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client
 from interlock_gateway.transport.mcp.consent import ConsentAsking
 from interlock_gateway.transport.mcp.freshness import FRESH
@@ -38,10 +38,13 @@ from interlock_gateway.transport.mcp.relays import Relays
 from interlock_gateway.transport.mcp.requests import call_request
 from interlock_gateway.transport.mcp.shelves import Shelves
 from interlock_gateway.transport.mcp.tools import ToolList
-from interlock_gateway.transport.mcp.wires import Wire
+from interlock_gateway.transport.mcp.wires import McpCaller, Wire
 
 T = TypeVar("T")
 Context = ServerRequestContext[Wire, Any]
+Answer = dict[str, Any]
+Running = Callable[[EventSink], Coroutine[Any, Any, CallResult | AskFirst]]
+"""Makes a call, whose events go to what it is given."""
 NAME = "interlock"
 ACTIVATE = "activate_tools"
 INSTRUCTIONS = (
@@ -83,7 +86,8 @@ class Surface:
         self.server.add_notification_handler("notifications/initialized", NotificationParams, self._initialized)
         Passage(parts, shelves, self._calls, Told(self._notices, self._listeners)).serve_on(self.server)
         # The SDK's own spans are left out: the pipeline's continue the client's trace.
-        self.server.middleware[:] = [Guard(parts.open_rpcs)]
+        self.guard = Guard(parts.open_rpcs)
+        self.server.middleware[:] = [self.guard]
 
     async def _apart(self, run: Callable[[EventSink], Coroutine[Any, Any, T]], on_event: EventSink) -> T:
         """Run a call in a task of its own.
@@ -120,19 +124,40 @@ class Surface:
             self._changes.attach(wire, ctx.session)
             self._notices.attach(wire, ctx.session)
 
-    async def _list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> dict[str, Any]:
+    async def _list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> Answer:
         caller = ctx.lifespan_context.caller(ctx)
         live = await self.parts.parts.sessions.for_evaluation(caller.principal, caller.session_id)
         return {"tools": self._tools.of(live.session, caller.version), **FRESH}
 
-    async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> dict[str, Any]:
+    async def _call_tool(self, ctx: Context, params: CallToolRequestParams) -> Answer:
         caller = ctx.lifespan_context.caller(ctx)
-        call = call_request(caller, params)
-        asked = asked_of(self.parts.parts, caller, params.name)
         client = Client(ctx, caller, state=params.request_state, answers=params.input_responses)
+
+        async def made(run: Running) -> CallResult | AskFirst:
+            return await with_progress(caller, ctx.session, partial(self._apart, run))
+
+        return await self._called(caller, client, params.name, params.arguments, made)
+
+    async def call(self, caller: McpCaller, client: Client, name: str, arguments: dict[str, Any] | None) -> Answer:
+        """The answer to a call whose client wants to hear of no progress. It ends with the task that asks for it."""
+        return await self._called(caller, client, name, arguments, _at_once)
+
+    async def _called(
+        self,
+        caller: McpCaller,
+        client: Client,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        made: Callable[[Running], Awaitable[CallResult | AskFirst]],
+    ) -> Answer:
+        call = call_request(caller, name, arguments)
+        asked = asked_of(self.parts.parts, caller, name)
         self._notices.asked(client.log_level)
-        run = partial(self._apart, partial(self._consent.handle, caller.principal, call, client))
-        answer = await with_progress(caller, ctx.session, run)
-        if params.name == ACTIVATE:
-            self._changes.activated(ctx.lifespan_context)
+        answer = await made(partial(self._consent.handle, caller.principal, call, client))
+        if name == ACTIVATE:
+            self._changes.activated(client.wire)
         return answered(answer, asked) if isinstance(answer, CallResult) else answer.result()
+
+
+async def _at_once(run: Running) -> CallResult | AskFirst:
+    return await run(ignore_events)

@@ -56,9 +56,22 @@ class Wire:
         """Who sent this request."""
         principal = self.principal_of(ctx)
         meta = _meta(ctx.params)
-        session_id = _named(meta, ctx.request) or self.session_id or _of_client(principal, ctx)
-        self._used = self._used or session_id == self.session_id
+        named = None if ctx.request is None else ctx.request.headers.get(SESSION_HEADER)
+        known = ctx.session.client_params
+        session_id = self.session_of(principal, meta, named, known.client_info.name if known is not None else "")
         return McpCaller(principal, session_id, ctx.protocol_version, ctx.session.client_capabilities, meta)
+
+    def session_of(self, principal: Principal, meta: Mapping[str, Any], named: str | None, client: str) -> str:
+        """The session of a request: the one it names, in `_meta` or a header, whose that be.
+
+        Else the connection's; or else, of requests that stand for themselves, one for each principal and client.
+        """
+        said = meta.get(SESSION_META, named)
+        session_id = str(said) if said is not None else ""
+        if not session_id:
+            session_id = self.session_id or session_for("mcp", principal.id, client)
+        self._used = self._used or session_id == self.session_id
+        return session_id
 
     def principal_of(self, ctx: "ServerRequestContext[Wire]") -> Principal:
         """Who sent this request: over HTTP, who was let in with it."""
@@ -80,18 +93,3 @@ class Wire:
 def _meta(params: Mapping[str, Any] | None) -> Mapping[str, Any]:
     found = (params or {}).get("_meta")
     return found if isinstance(found, dict) else {}
-
-
-def _named(meta: Mapping[str, Any], request: Any) -> str:
-    """The session that the request itself names; the book of sessions checks whose it is."""
-    named = meta.get(SESSION_META)
-    if named is None and request is not None:
-        named = request.headers.get(SESSION_HEADER)
-    return str(named) if named is not None else ""
-
-
-def _of_client(principal: Principal, ctx: "ServerRequestContext[Wire]") -> str:
-    """The session of stateless requests that name none: one for each principal and client."""
-    known = ctx.session.client_params
-    name = known.client_info.name if known is not None else ""
-    return session_for("mcp", principal.id, name)
