@@ -19,6 +19,7 @@ CASES: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("options.y
 # What a case of its own shows elsewhere.
 SHOWN_ELSEWHERE = {
     "persistence.lossAccepted": "only lets others be: refusals.yaml",
+    "injector.imageMirrors": "is in what the webhook reads: test_sidecar_is_injected.py",
     "sidecar.agent.stopSeconds": "counts in what leaving may take: refusals.yaml",
 }
 

@@ -158,8 +158,16 @@ def test_the_webhook_is_asked_about_labelled_pods_and_labelled_namespaces_only(r
     assert asked(labelled, {}) == ["namespaces.inject.interlock.dev"]
     assert asked(labelled, {label: "true"}) == ["namespaces.inject.interlock.dev"]
     assert asked(labelled, {label: "false"}) == []
+    unclear = {name: "research", label: "yes"}
+    assert asked(unclear, {}) == ["unclear.inject.interlock.dev"]
+    assert asked(unclear, {label: "true"}) == ["pods.inject.interlock.dev"]
+    assert asked(unclear, {label: "false"}) == []
+    assert asked({name: "research", label: "false"}, {}) == []
+    paths = {one["name"].partition(".")[0]: one["clientConfig"]["service"]["path"] for one in webhooks}
+    assert paths == {"namespaces": "/inject", "pods": "/inject", "unclear": "/inject/unclear"}
     for elsewhere in ("agents", "kube-system", "unlisted"):
         assert asked({name: elsewhere, label: "true"}, {label: "true"}) == []
+        assert asked({name: elsewhere, label: "yes"}, {}) == []
 
 
 @pytest.mark.req("K8S-1")
@@ -205,6 +213,8 @@ def holds(expression: Manifest, labels: dict[str, str]) -> bool:
             return value not in expression["values"]
         case "Exists":
             return value is not None
+        case "DoesNotExist":
+            return value is None
     raise AssertionError(expression["operator"])
 
 

@@ -10,7 +10,7 @@ from interlock_gateway.injection.deciding import Outcome
 from interlock_gateway.injection.template import Template, load_template
 from manifest_schemas import validator
 from pod_security import violations
-from rendering import NEWEST, ROOT, Manifest, at, examples, one_of
+from rendering import NEWEST, ROOT, Helm, Manifest, at, example, examples, one_of
 
 sys.path.append(str(ROOT / "tests" / "unit" / "injection"))  # pods and reviews are described there
 
@@ -48,3 +48,15 @@ def test_an_injected_agent_reaches_the_socket_and_nothing_else_of_the_gateways(
     agent = at(now, "spec containers agent")
     assert agent["volumeMounts"] == [{"name": "interlock-socket", "mountPath": "/run/interlock", "readOnly": True}]
     assert agent["env"] == [{"name": "INTERLOCK_ADDRESS", "value": "unix:/run/interlock/agent.sock"}]
+
+
+@pytest.mark.req("K8S-1")
+def test_an_image_from_a_mirror_that_the_values_name_is_the_gateways(helm: Helm, tmp_path: Path) -> None:
+    values = {"injector": {"imageMirrors": ["mirror.example/docker"]}}
+    template = template_of(helm.manifests(example("sidecar-inject"), values), tmp_path)
+    now = injected(small_pod(), template)
+    gateway = at(now, "spec initContainers interlock")
+    gateway["image"] = f"mirror.example/docker/{gateway['image']}"
+    assert decided(now, template)[0] is Outcome.ALREADY
+    gateway["image"] = f"elsewhere.example/{gateway['image']}"
+    assert decided(now, template)[0] is Outcome.REFUSED

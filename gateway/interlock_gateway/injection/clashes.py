@@ -12,7 +12,7 @@ def clashes(spec: PodSpec, template: Template, agents: tuple[str, ...]) -> Itera
     """Why the template does not fit into this pod; nothing when it does."""
     yield from _names(spec, template)
     yield from unknown_agents(spec, agents)
-    yield from _ports(spec, template)
+    yield from ports(spec, template)
     for container in spec.containers:
         if container.name in agents:
             yield from in_our_place(container, template)
@@ -33,7 +33,8 @@ def _names(spec: PodSpec, template: Template) -> Iterator[str]:
             yield f"a volume is named {volume.name}, as one of the gateway's is"
 
 
-def _ports(spec: PodSpec, template: Template) -> Iterator[str]:
+def ports(spec: PodSpec, template: Template) -> Iterator[str]:
+    """What listens beside the gateway where it does."""
     taken = {(one.container_port, one.protocol or "TCP") for sidecar in template.sidecars for one in sidecar.ports}
     for container in spec.beside:
         for port in container.ports:

@@ -52,6 +52,19 @@ def decide(request: Request, template: Template) -> tuple[Outcome, Verdict]:
     return _injected(pod, whole, template)
 
 
+def unclear(request: Request) -> tuple[Outcome, Verdict]:
+    """What `request` comes to in a namespace that has the label with a value that means nothing.
+
+    Its pods are refused, as they are for such a label of their own: somebody asked for something.
+    """
+    if not _is_new_pod(request):
+        return Outcome.NOT_ASKED, Verdict()
+    return _refused(
+        f'the label {LABEL} of the namespace {request.namespace} has to be "true" or "false"; '
+        "a pod that has the label itself goes by its own"
+    )
+
+
 def _injected(pod: Pod, whole: dict[str, Any], template: Template) -> tuple[Outcome, Verdict]:
     agents = agents_of(pod)
     if touched(pod, template):

@@ -33,6 +33,8 @@ class Template(BaseModel):
     """What each of the agent's containers mounts."""
     agent_env: list[dict[str, Any]] = []
     """What stands before the environment of each of the agent's containers."""
+    image_mirrors: list[str] = []
+    """Where else the images may come from, such as `mirror.example/docker`, when another webhook sees to that."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Template":

@@ -34,7 +34,7 @@ volumes: [{name: interlock-socket, emptyDir: {}}]
 agentVolumeMounts: [{name: interlock-socket, mountPath: /run/interlock, readOnly: true}]
 """
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "agent"}], "automountServiceAccountToken": False}}
-REVIEW = {
+REVIEW: dict[str, Any] = {
     "apiVersion": "admission.k8s.io/v1",
     "kind": "AdmissionReview",
     "request": {
@@ -132,6 +132,19 @@ async def test_a_review_is_answered_over_https_with_its_uid(place: Place) -> Non
     assert response["uid"] == "7f0b2891"
     assert response["allowed"] is True
     assert response["patchType"] == "JSONPatch"
+
+
+async def test_a_pod_in_a_namespace_whose_label_means_nothing_is_refused_with_a_sentence(place: Place) -> None:
+    review = REVIEW | {"request": REVIEW["request"] | {"namespace": "research"}}
+    async with served(place) as running:
+        body = json.dumps(review).encode()
+        status, answered = await asked(place, running.endpoints.reviews, body, path="POST /inject/unclear")
+    response = json.loads(answered)["response"]
+    assert (status, response["uid"], response["allowed"]) == (200, "7f0b2891", False)
+    assert response["status"]["message"] == (
+        'interlock: the label interlock.dev/inject of the namespace research has to be "true" or "false"; '
+        "a pod that has the label itself goes by its own"
+    )
 
 
 @pytest.mark.parametrize(

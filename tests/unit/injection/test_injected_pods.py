@@ -68,7 +68,8 @@ def test_a_pod_that_was_injected_is_left_alone(name: str) -> None:
 
 
 def test_a_pod_that_others_changed_after_us_is_left_alone() -> None:
-    changed = injected(pod("deployment"))
+    made = template().model_copy(update={"image_mirrors": ["mirror.example"]})
+    changed = injected(pod("deployment"), made)
     spec = changed["spec"]
     for container in spec["initContainers"] + spec["containers"]:
         container["image"] = f"mirror.example/{container['image']}"
@@ -78,7 +79,7 @@ def test_a_pod_that_others_changed_after_us_is_left_alone() -> None:
     spec["initContainers"].insert(0, {"name": "istio-init", "image": "proxy"})
     spec["containers"].append({"name": "late", "image": "late", "ports": [{"containerPort": 9000}]})
     next(one for one in spec["volumes"] if one["name"] == "interlock-tmp")["emptyDir"]["sizeLimit"] = "268435456"
-    outcome, verdict = decided(changed)
+    outcome, verdict = decided(changed, made)
     assert outcome is Outcome.ALREADY, verdict.refusal
 
 

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from interlock_gateway.injection.deciding import FAILED, Outcome, decide
+from interlock_gateway.injection.deciding import FAILED, Outcome, decide, unclear
 from interlock_gateway.injection.review import BadReviewError, Verdict, answer, read_review
 from interlock_gateway.injection.review import Request as Review
 from interlock_gateway.injection.template import Template
@@ -35,12 +35,19 @@ class Admission:
         return Starlette(
             routes=[
                 Route("/inject", self._inject, methods=["POST"]),
+                Route("/inject/unclear", self._refuse_unclear, methods=["POST"]),
                 Route("/livez", _lives, methods=["GET"]),
                 Route("/readyz", self._is_ready, methods=["GET"]),
             ]
         )
 
     async def _inject(self, request: Request) -> Response:
+        return await self._reviewed(request, lambda review: decide(review, self._template))
+
+    async def _refuse_unclear(self, request: Request) -> Response:
+        return await self._reviewed(request, unclear)
+
+    async def _reviewed(self, request: Request, decided: Callable[[Review], tuple[Outcome, Verdict]]) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return self._unread("the content type is not application/json", 415)
         try:
@@ -55,12 +62,12 @@ class Admission:
             review = read_review(body)
         except BadReviewError as error:
             return self._unread(str(error), 400)
-        verdict = self._decided(review)
+        verdict = self._decided(review, decided)
         return Response(json.dumps(answer(review.uid, verdict)), media_type="application/json")
 
-    def _decided(self, review: Review) -> Verdict:
+    def _decided(self, review: Review, decided: Callable[[Review], tuple[Outcome, Verdict]]) -> Verdict:
         try:
-            outcome, verdict = decide(review, self._template)
+            outcome, verdict = decided(review)
         except Exception:  # noqa: BLE001 - the last door: what asked for the sidecar is refused, whatever went wrong here
             _log.exception("a review could not be decided", extra=_about(review))
             outcome, verdict = Outcome.FAILED, FAILED
