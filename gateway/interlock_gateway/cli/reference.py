@@ -29,6 +29,7 @@ _INTRODUCTION = """\
 _VARIABLES = (
     ("INTERLOCK_CONFIG", "The configuration file, where a command takes `--config`, and to find the sockets."),
     ("INTERLOCK__SECTION__KEY", "Any setting; see [configuration.md](configuration.md)."),
+    ("INTERLOCK_VARIABLES", "`secrets`: of the settings, only secrets may be variables; `all` if it is not set."),
     ("INTERLOCK_ADDRESS", "Where agent commands reach the gateway."),
     ("INTERLOCK_OPERATOR_ADDRESS", "Where operator commands reach the gateway."),
     ("INTERLOCK_TOKEN", "The token that commands send."),

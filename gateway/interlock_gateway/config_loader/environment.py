@@ -1,5 +1,6 @@
 """Settings in the environment: `INTERLOCK__SERVER__LISTEN` is `server.listen` (contract.md, Configuration)."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,13 @@ from interlock_gateway.config_loader.yaml_source import Source, read_yaml
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 
 PREFIX = "INTERLOCK__"
+VARIABLES = "INTERLOCK_VARIABLES"
+"""`secrets`: whoever starts the gateway has decided all but its secrets, and other variables are refused."""
+SECRETS = re.compile(
+    r"INTERLOCK__(PROVIDERS__\d+__(.+__)?(TOKEN|URL|HEADERS|ENVIRONMENT)(__.+)?|PROVIDER_CREDENTIALS__.+"
+    r"|APPROVALS__WEBHOOKS__\d+__(SECRET|URL)|POLICY__OPA__TOKEN|POLICY__BUNDLE__URL)"
+)
+"""Settings that are secrets, or may hold one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +32,9 @@ def read_environment(environment: Mapping[str, str], problems: list[Problem]) ->
     """The overrides in `environment`, shorter paths first, so that a longer one changes a part of a shorter one.
 
     A list's entry is named by its number (`INTERLOCK__PROVIDERS__0__TOKEN`), a key of a mapping by its own name.
-    What cannot be understood is added to `problems`.
+    What cannot be understood, or may not be set here, is added to `problems`.
     """
+    _check(environment, problems)
     names = sorted((name for name in environment if name.startswith(PREFIX)), key=lambda name: (name.count("__"), name))
     found = []
     for name in names:
@@ -36,6 +45,16 @@ def read_environment(environment: Mapping[str, str], problems: list[Problem]) ->
             if not source.problems:
                 found.append(Override(name, path, source))
     return found
+
+
+def _check(environment: Mapping[str, str], problems: list[Problem]) -> None:
+    said = environment.get(VARIABLES, "all")
+    if said not in ("all", "secrets"):
+        problems.append(Problem(VARIABLES, f"has to be all or secrets, not {said}"))
+    if said != "all":
+        words = f"may not be set here, because {VARIABLES} is {said}: write it into the configuration file"
+        names = sorted(name for name in environment if name.startswith(PREFIX) and not SECRETS.fullmatch(name))
+        problems.extend(Problem(name, words) for name in names)
 
 
 def apply(override: Override, tree: JsonObject, origins: dict[SettingPath, Origin]) -> str | None:

@@ -30,6 +30,8 @@ force, and [config.schema.json](config.schema.json) is its JSON Schema, for edit
   underscores between the parts. The environment wins over the file, the file over the default. Lists and mappings are
   given as YAML or JSON (`INTERLOCK__SERVER__LISTEN='["unix:/run/a.sock", "127.0.0.1:0"]'`); a mapping is merged with
   what is there, a list replaces it. An entry of a list is named by its number (`INTERLOCK__PROVIDERS__0__TOKEN`).
+  With `INTERLOCK_VARIABLES=secrets`, as the chart sets it, only settings that are secrets may be variables, such as
+  `INTERLOCK__PROVIDERS__0__TOKEN`; any other is refused at the start.
 - Relative paths in the file start at the file's directory, where the key says so.
 - The configuration is read once, at the start. Policies are reloaded without a restart; the rest is not.
 - Refused, because it is not safe: listening beyond loopback without `server.tls` or `server.plaintext_beyond_loopback`,

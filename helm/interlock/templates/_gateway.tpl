@@ -74,6 +74,7 @@ volumeMounts:
 {{/* Secrets are variables or files; the configuration in the ConfigMap holds none. */}}
 {{- define "interlock.gatewayEnv" -}}
 - {name: INTERLOCK_CONFIG, value: /etc/interlock/interlock.yaml}
+- {name: INTERLOCK_VARIABLES, value: secrets}
 - {name: HOME, value: /tmp}
 {{- if .Values.database.passwordSecret.name }}
 - name: PGPASSWORD

@@ -33,6 +33,21 @@ extmcp.enabled is for shape: service; beside agentgateway in its pod, config.ext
 {{- if and .Values.extmcp.enabled (not (dig "extmcp" "callers" list .Values.config)) }}
 extmcp.enabled is on, and config.extmcp.callers is empty: nobody could ask; name agentgateway's principal, and never an agent's
 {{ end }}
+{{- $secretVariable := include "interlock.secretVariables" . }}
+{{- range .Values.env }}
+{{- if and (hasPrefix "INTERLOCK" .name) (not (regexMatch $secretVariable .name)) }}
+env sets {{ .name }}, which would override what these values decide: write the setting under `config`; only secrets may be variables
+{{ else if and (hasPrefix "INTERLOCK" .name) (not (dig "valueFrom" "secretKeyRef" "name" "" .)) }}
+env sets {{ .name }} to a value that everybody can read who reads the pod: take it from a Secret, with valueFrom.secretKeyRef
+{{ else if has .name (include "interlock.ownVariables" $ | fromJsonArray) }}
+env sets {{ .name }}, which is what the chart sets; of two variables with one name the last counts
+{{ end }}
+{{- end }}
+{{- range .Values.toolbox.env }}
+{{- if or (hasPrefix "INTERLOCK" .name) (eq .name "HOME") }}
+toolbox.env sets {{ .name }}, which is what the chart sets; of two variables with one name the last counts
+{{ end }}
+{{- end }}
 {{- range $where, $labels := dict "labels" .Values.labels "pod.labels" .Values.pod.labels }}
 {{- range list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
 {{- if hasKey $labels . }}
@@ -54,6 +69,16 @@ ports.{{ get $taken (toString $port) }} and ports.{{ $name }} are both {{ $port 
 {{- if and (include "interlock.ownsPods" .) (lt (float64 .Values.drain.terminationGracePeriodSeconds) $least) }}
 drain.terminationGracePeriodSeconds is {{ .Values.drain.terminationGracePeriodSeconds }}, and leaving may take {{ $least }} s: what is asleep, the agent's stop, drain.delaySeconds, and drain.seconds twice; calls in flight would be cut off
 {{ end }}
+{{- end }}
+
+{{/* The variables with which the gateway is given secrets; it takes no others, because INTERLOCK_VARIABLES says so. */}}
+{{- define "interlock.secretVariables" -}}
+{{ "^INTERLOCK__(PROVIDER_CREDENTIALS__.+|APPROVALS__WEBHOOKS__[0-9]+__(SECRET|URL)|POLICY__BUNDLE__URL)$" }}
+{{- end }}
+
+{{/* The names of the variables that the chart itself sets for the gateway, besides those that begin with INTERLOCK. */}}
+{{- define "interlock.ownVariables" -}}
+{{ concat (list "HOME") (.Values.database.passwordSecret.name | empty | ternary list (list "PGPASSWORD")) | toJson }}
 {{- end }}
 
 {{/* `true` when a path is given in a tree; called with the tree and the path's parts. */}}

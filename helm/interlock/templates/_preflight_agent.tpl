@@ -11,18 +11,27 @@
 container {{ $container }} of sidecar.agent mounts {{ .name }}, which is the gateway's; what the agent may see of it the chart mounts by itself
 {{ end }}
 {{- end }}
+{{- range .env }}
+{{- if eq .name "INTERLOCK_ADDRESS" }}
+container {{ $container }} of sidecar.agent sets INTERLOCK_ADDRESS, which is what the chart sets: it says where the gateway is
+{{ end }}
+{{- end }}
 {{- range include "interlock.secretsOfContainer" . | fromJsonArray }}
 {{- if has . $own }}
 container {{ $container }} of sidecar.agent has variables from the Secret {{ . }}, which is the gateway's: what is to be asked of the gateway it could do without
 {{ end }}
 {{- end }}
 {{- $security := .securityContext | default dict }}
-{{- $capabilities := dig "capabilities" "add" list $security }}
-{{- range list "ALL" "BPF" "CHECKPOINT_RESTORE" "DAC_READ_SEARCH" "MAC_ADMIN" "NET_ADMIN" "PERFMON" "SYS_ADMIN" "SYS_BOOT" "SYS_MODULE" "SYS_PTRACE" "SYS_RAWIO" }}
+{{- $capabilities := list }}
+{{- range dig "capabilities" "add" list $security }}{{ $capabilities = append $capabilities (trimPrefix "CAP_" (upper .)) }}{{ end }}
+{{- range list "ALL" "BPF" "CHECKPOINT_RESTORE" "DAC_READ_SEARCH" "MAC_ADMIN" "NET_ADMIN" "NET_RAW" "PERFMON" "SYS_ADMIN" "SYS_BOOT" "SYS_MODULE" "SYS_PTRACE" "SYS_RAWIO" }}
 {{- if has . $capabilities }}
 container {{ $container }} of sidecar.agent adds the capability {{ . }}: with it the gateway's walls do not hold
 {{ end }}
 {{- end }}
+{{- if not (has (dig "procMount" "Default" $security) (list "" "Default")) }}
+container {{ $container }} of sidecar.agent has procMount: {{ $security.procMount }}, which uncovers the node's /proc
+{{ end }}
 {{- if $security.privileged }}
 container {{ $container }} of sidecar.agent is privileged: the gateway's walls do not hold for it
 {{ end }}
@@ -31,6 +40,13 @@ container {{ $container }} of sidecar.agent is privileged: the gateway's walls d
 {{- if hasPrefix "interlock-" .name }}
 sidecar.agent.volumes has {{ .name }}: names that begin with interlock- are the gateway's
 {{ end }}
+{{- $path := dig "hostPath" "path" "" . }}
+{{- range $path | empty | ternary list (list "/proc" "/sys" "/dev" "/run" "/var/run" "/etc/kubernetes" "/var/lib/kubelet" "/var/lib/containerd" "/var/lib/containers" "/var/lib/crio" "/var/lib/docker" "/var/lib/rancher" "/var/lib/k0s" "/var/snap") }}
+{{- $shown := printf "%s/" (clean (printf "/%s" $path) | trimSuffix "/") }}
+{{- if or (hasPrefix (printf "%s/" .) $shown) (hasPrefix $shown (printf "%s/" .)) }}
+volume {{ $volume.name }} of sidecar.agent shows {{ $path }} of the node, through {{ . }} the gateway's files can be reached
+{{ end }}
+{{- end }}
 {{- range include "interlock.secretsOfVolume" . | fromJsonArray }}
 {{- if has . $own }}
 volume {{ $volume.name }} of sidecar.agent has the Secret {{ . }}, which is the gateway's: what is to be asked of the gateway it could do without

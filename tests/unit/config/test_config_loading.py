@@ -143,3 +143,18 @@ def test_every_problem_is_told_at_once_line_by_line(tmp_path: Path) -> None:
         ("INTERLOCK__LIMITS__MAX_DEPTH", "limits.max_depth must be a whole number, not deep"),
     ]
     assert str(caught.value).splitlines()[0] == f"{file}:1: serve is not a setting; did you mean server?"
+
+
+def test_where_only_secrets_may_be_variables_every_other_one_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, "providers: [{name: a, address: '127.0.0.1:1'}]\nprovider_credentials: {b: {}}\n")
+    secrets = {"INTERLOCK__PROVIDERS__0__TOKEN": "s", "INTERLOCK__PROVIDER_CREDENTIALS__b__TOKEN": "t"}
+    only = {"INTERLOCK_VARIABLES": "secrets", "INTERLOCK_CONFIG": str(file)}
+    assert load_config(file, secrets | only).providers[0].token == "s"
+    others = {"INTERLOCK__POLICY__PROFILE": "observe", "INTERLOCK__PROVIDERS__0__ADDRESS": "127.0.0.1:2"}
+    with pytest.raises(InvalidConfigError) as refused:
+        load_config(file, secrets | only | others)
+    words = "may not be set here, because INTERLOCK_VARIABLES is secrets: write it into the configuration file"
+    assert [str(one) for one in refused.value.problems] == [f"{name}: {words}" for name in sorted(others)]
+    with pytest.raises(InvalidConfigError, match=r"INTERLOCK_VARIABLES.* has to be all or secrets, not none"):
+        load_config(file, {"INTERLOCK_VARIABLES": "none"})
+    assert load_config(file, {"INTERLOCK_VARIABLES": "all", "INTERLOCK__POLICY__PROFILE": "strict"}).policy.profile
