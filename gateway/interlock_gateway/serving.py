@@ -374,6 +374,7 @@ class Gateway:
             shadow=rooms.shadow,
             provider_credentials=self.config.provider_credentials,
             state=self.state,
+            redact=rooms.parts.results.redact,
         )
 
 

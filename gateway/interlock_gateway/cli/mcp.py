@@ -24,9 +24,10 @@ _SOCKET = "mcp.sock"
 def mcp(
     ctx: typer.Context,
     *,
-    address: Annotated[
+    socket_at: Annotated[  # not `address`: those come with the options of TLS
         str,
         typer.Option(
+            "--address",
             envvar="INTERLOCK_MCP_ADDRESS",
             help="`unix:PATH` where the gateway speaks MCP; without it the socket of the configuration.",
         ),
@@ -38,7 +39,7 @@ def mcp(
     """
     if ctx.invoked_subcommand is not None:
         return
-    path = _path_of(address or _configured())
+    path = _path_of(socket_at or _configured())
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(path)

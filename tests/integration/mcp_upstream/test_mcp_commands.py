@@ -13,6 +13,8 @@ import mcp_types as types
 import pytest
 import yaml
 from gateway_bench import config_in
+from interlock import Gateway as Operator
+from interlock.admin import Admin
 from interlock_gateway.app import running
 from interlock_gateway.cli.config import effective
 from interlock_gateway.cli.main import app
@@ -158,6 +160,38 @@ def test_a_server_that_cannot_be_started_is_said_so_on_stderr(
     )
     assert (failed.returncode, failed.stdout) == (1, "")
     assert [each for each in words if each not in failed.stderr] == []
+
+
+@pytest.mark.req("MCP-2", "SEC-7")
+async def test_operators_are_shown_what_a_server_wrote_last_and_agents_are_not(socket_directory: Path) -> None:
+    said = "'no database', os.environ['KEY'], 'AKIA' + 'IOSFODNN7EXAMPLE', '\\x1b[2J', 'x' * 900"
+    script = f"import os, sys; [print(n, file=sys.stderr) for n in range(9)]; print({said}, file=sys.stderr)"
+    command = (sys.executable, "-c", f"{script}; sys.exit(7)")
+    upstream = McpUpstreamConfig(command=command, environment={"KEY": "hunter2hunter2"})
+    spec = ProviderConfig(name="bad", mcp=upstream, trust="declared")
+    async with running(config_in(socket_directory, providers=(spec,))) as gateway:
+        await eventually(lambda: bool(gateway.rooms.directory.connections()[0].last_error))
+        async with Operator(gateway.endpoints.operators[0]) as operator:
+            (shown,) = await Admin(operator).providers()
+        async with Operator(gateway.endpoints.agents[0]) as agent:
+            told = await agent.session("s").call("bad/resources/read", {"uri": "x:y"})
+    assert (
+        "it ended with exit code 7. It wrote last: 5 / 6 / 7 / 8 / no database [redacted:environment]"
+        in shown.last_error
+    )
+    assert "<U+001B>[2J" in shown.last_error
+    assert len(shown.last_error) < 2000
+    for secret in ("hunter2", "AKIAIOSFODNN7EXAMPLE", "\x1b"):
+        assert secret not in shown.last_error
+    assert "no database" not in told.text
+
+
+@pytest.mark.req("MCP-1")
+def test_interlock_mcp_offers_no_tls_that_it_would_not_use() -> None:
+    shown = interlock("mcp", "--help").output
+    assert "--address" in shown
+    assert "--ca-file" not in shown
+    assert "--ca-file" in interlock("providers", "--help").output
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:7090", "http://127.0.0.1:7090/mcp", "[::1]:7090"])

@@ -16,11 +16,12 @@ from interlock_gateway.errors import OutcomeUnknownError, ProviderDownError, Pro
 from interlock_gateway.providers.kept import Described, ProviderKind
 from interlock_gateway.providers.mcp.clients import Clients
 from interlock_gateway.providers.mcp.contents import error_outcome, result_outcome, whole_outcome
-from interlock_gateway.providers.mcp.link import LinkError, RefusedError, RequestId, RpcError, SessionGoneError
+from interlock_gateway.providers.mcp.link import Link, LinkError, RefusedError, RequestId, RpcError, SessionGoneError
 from interlock_gateway.providers.mcp.loading import load
 from interlock_gateway.providers.mcp.messages import arguments
 from interlock_gateway.providers.mcp.passing import GET, READ, params_of, passing_name, passing_tools
 from interlock_gateway.providers.mcp.relay import Relay
+from interlock_gateway.providers.mcp.stdio_link import StdioLink
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.providers.wire import MAX_LABEL, bounded
 
@@ -57,6 +58,8 @@ class McpProvider:
         self._prefix = prefix
         self._relay = Relay(name, target.allowed, clients)
         self._connection: Connection | None = None
+        self._link: Link | None = None
+        self._words: tuple[str, ...] = ()
         self._upstream: Upstream | None = None
         self._opening: asyncio.Task[Upstream] | None = None
         self._handshake_only = target.handshake
@@ -77,6 +80,15 @@ class McpProvider:
         """What was agreed on with the server, while it is connected."""
         upstream = self._upstream
         return upstream if upstream is not None and not upstream.peer.gone.is_set() else None
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """What the server wrote to its stderr last, if it is a program that the gateway runs, or the one before it did.
+
+        Nothing of it may reach an agent.
+        """
+        words = self._link.last_words if isinstance(self._link, StdioLink) else ()
+        return words or self._words
 
     def listed(self, tool: str) -> Mapping[str, Any] | None:
         """A tool as the server lists it, by its name here; what `ToolDefinition` has no field for is in it."""
@@ -303,8 +315,9 @@ class McpProvider:
         await asyncio.to_thread(load, f"{home}.listing", f"{home}.connection")
         from interlock_gateway.providers.mcp.connection import Connection  # noqa: PLC0415 -- it brings the SDK
 
+        self._words, self._link = self.last_words, self._target.link(self.name)
         self._connection = connection = Connection(
-            self._target.link(self.name),
+            self._link,
             self._target.allowed,
             self._asked,
             self._notice,

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ LAST_WORD_S = 0.2
 MAX_UNREAD = 16 * 1024 * 1024
 """What may wait for a server that does not read, in bytes."""
 MAX_LINE = 2000
+LAST_LINES = 5
+"""How many lines of a server's stderr are remembered."""
 READ_LINE = 4 * MAX_LINE
 """How much of a line is looked through for secrets, so that none is cut in two where the line is."""
 SECRET_LENGTH = 6
@@ -82,6 +85,11 @@ class StdioLink:
             raise LinkError("it is not running", unsent=True)
         self._child.write(outgoing.body)
 
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """What the server wrote to its stderr last, oldest first: bounded, and without the secrets it was given."""
+        return self._child.last_words if self._child is not None else ()
+
     def adopt(self, version: str, *, modern: bool) -> None:
         """Nothing differs between revisions here."""
 
@@ -116,6 +124,11 @@ class _Child(asyncio.SubprocessProtocol):
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """What it wrote to its stderr last."""
+        return self._told.last_words
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It runs."""
@@ -228,12 +241,15 @@ class _Stderr:
         self._secrets = secrets
         self._budget = LogBudget()
         self._rest = b""
+        self._last: deque[bytes] = deque(maxlen=LAST_LINES)
 
     def take(self, data: bytes, now: float) -> None:
         """Some of its stderr."""
         *lines, rest = (self._rest + data).split(b"\n")
         self._rest = rest[:READ_LINE]
         for line in lines:
+            if line.strip():
+                self._last.append(line[:READ_LINE])
             if text := self._shown(line, now):
                 _log.info("an MCP server wrote to its stderr", extra={"provider": self._provider, "text": text})
 
@@ -254,9 +270,18 @@ class _Stderr:
         if not text or not self._budget.allows(now):
             return ""
         self._say_dropped()
+        return self._without_secrets(text)[:MAX_LINE]
+
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """What it wrote last, oldest first, without the secrets it was given."""
+        texts = (line.decode("utf-8", "replace").strip() for line in self._last)
+        return tuple(dict.fromkeys(self._without_secrets(text)[:MAX_LINE] for text in texts))
+
+    def _without_secrets(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, "[redacted:environment]")
-        return text[:MAX_LINE]
+        return text
 
     def _say_dropped(self) -> None:
         if self._budget.dropped:

@@ -41,6 +41,7 @@ class AdminParts:
     shadow: ShadowKeeper
     provider_credentials: Mapping[str, ProviderCredentialsConfig]
     state: Callable[[], GatewayState]
+    redact: Callable[[str], str]
 
 
 class AdminRpcs:
@@ -180,4 +181,5 @@ class AdminRpcs:
         return encode_admin.provider_tool(tool, self._parts.registry.accepted(tool.provider, tool.name))
 
     def _info(self, connection: Connection) -> registry_pb2.ProviderInfo:
-        return encode_admin.provider_info(connection, self._parts.registry.tools_of(connection.spec.name))
+        tools = self._parts.registry.tools_of(connection.spec.name)
+        return encode_admin.provider_info(connection, tools, self._parts.redact)

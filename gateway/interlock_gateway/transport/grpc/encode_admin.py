@@ -1,6 +1,7 @@
 """From our own types to the protos: what operators are shown."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from interlock.v1 import gateway_status_pb2, policy_pb2, registry_pb2, session_pb2, session_report_pb2
 
@@ -8,18 +9,22 @@ from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.core.operation import UNKNOWN_STATES, OperationState
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.tool import PinState, classify
+from interlock_gateway.core.visible import visible_line
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
 from interlock_gateway.operate.report import SessionSummary
 from interlock_gateway.operate.status import Component, GatewayState
 from interlock_gateway.policy.standing import loaded_exemptions
 from interlock_gateway.providers.directory import Connection
 from interlock_gateway.providers.kept import ProviderKind
+from interlock_gateway.providers.mcp.provider import McpProvider
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.registry.pins import Pin
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.transport.grpc.encode import classification, json_bytes, timestamp
 from interlock_gateway.transport.grpc.encode_tool import pin_state, tool_definition
 
+LONGEST_LINE = 300
+"""Characters of a line that a server wrote."""
 _KINDS = {
     ProviderKind.GRPC: registry_pb2.PROVIDER_KIND_GRPC,
     ProviderKind.ATTACHED: registry_pb2.PROVIDER_KIND_ATTACHED,
@@ -162,8 +167,10 @@ def _counts(counted: "Counter[str]") -> list[session_report_pb2.LabelledCount]:
     ]
 
 
-def provider_info(connection: Connection, tools: tuple[RegisteredTool, ...]) -> registry_pb2.ProviderInfo:
-    """A provider and the state of its connection."""
+def provider_info(
+    connection: Connection, tools: tuple[RegisteredTool, ...], redact: Callable[[str], str]
+) -> registry_pb2.ProviderInfo:
+    """A provider and the state of its connection, without what `redact` knows for a secret."""
     spec = connection.spec
     connected = connection.connected_since is not None
     state = registry_pb2.PROVIDER_STATE_READY if connected else registry_pb2.PROVIDER_STATE_UNREACHABLE
@@ -180,11 +187,22 @@ def provider_info(connection: Connection, tools: tuple[RegisteredTool, ...]) -> 
         tools=len(tools),
         changed_tools=sum(tool.pin_state is PinState.CHANGED for tool in tools),
         unconfirmed_tools=sum(tool.pin_state is PinState.UNCONFIRMED for tool in tools),
-        last_error=connection.last_error,
+        last_error=_last_error(connection, redact),
         connected_since=timestamp(connection.connected_since),
         configured=connection.configured,
         warnings=connection.problems,
     )
+
+
+def _last_error(connection: Connection, redact: Callable[[str], str]) -> str:
+    """Why it cannot be called, and what a server that the gateway runs wrote last: nothing that moves a terminal."""
+    provider = connection.provider
+    words = provider.last_words if connection.last_error and isinstance(provider, McpProvider) else ()
+    if not words:
+        return connection.last_error
+    # Cut last: half of a secret is not known for one.
+    shown = " / ".join(visible_line(redact(line))[:LONGEST_LINE] for line in words)
+    return f"{connection.last_error}. It wrote last: {shown}"
 
 
 def provider_tool(tool: RegisteredTool, accepted: Pin | None) -> registry_pb2.ProviderTool:
