@@ -292,3 +292,15 @@ def test_a_release_with_a_dot_in_its_name_has_names_that_services_may_have(helm:
     text = helm.run("template", "a.b", str(CHART), "--values", str(example("service-sqlite")), "--kube-version", NEWEST)
     manifests = list(yaml.safe_load_all(text))
     assert one_of(manifests, "Service", "-pods")["metadata"]["name"] == "a-b-interlock-pods"
+
+
+@pytest.mark.req("OBS-3")
+@pytest.mark.parametrize(("name", "left_out"), [("service-autoscaled", set()), ("sidecar-pod", {"InterlockGone"})])
+def test_the_rules_are_those_of_the_file_but_for_gateways_that_go_with_their_agents(
+    helm: Helm, name: str, left_out: set[str]
+) -> None:
+    manifests = helm.manifests(example(name), {"metrics": {"rules": {"enabled": True}}})
+    given = yaml.safe_load((CHART / "files" / "alerts.yaml").read_text())
+    for group in given["groups"]:
+        group["rules"] = [rule for rule in group["rules"] if rule.get("alert") not in left_out]
+    assert one_of(manifests, "PrometheusRule")["spec"] == given
