@@ -316,6 +316,8 @@ async def test_nobody_is_spoken_to_who_does_not_speak_http2_or_an_old_tls(at: Tl
             continue
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         answer = await asyncio.wait_for(_rest(reader), 10)
+        if at.made.gateway.config.server.front is Front.NGHTTP2:
+            assert answer.startswith(b"HTTP/1.1 421 ")
         assert b"HTTP/1.1 200" not in answer
         writer.close()
     old = context("h2")

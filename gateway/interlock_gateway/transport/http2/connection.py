@@ -32,13 +32,13 @@ from interlock_gateway.http2.fields import (
     seconds_of,
     trace_of,
 )
-from interlock_gateway.http2.link import Link
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2.call import Call, status_fields
-from interlock_gateway.transport.tls.connected import connected_peer
+from interlock_gateway.transport.http2.elsewhere import SpeaksSecond
+from interlock_gateway.transport.tls.connected import OtherProtocolError, connected_peer
 
 STREAMS = 2048
 """Calls that one connection may have under way at once; the gateway's own bound on calls in flight is lower."""
@@ -87,6 +87,8 @@ class Intake:
     """Of TLS, under way: the oldest first."""
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last connection goes."""
+    nothing_here: str = "there is no such method here"
+    """What is said of methods that are not served."""
 
     def know(self, connection: "ServerConnection", principal_id: str) -> bool:
         """The principal calls on the connection; false when it has so many that this one goes on making room."""
@@ -117,7 +119,7 @@ class Intake:
         return oldest is not None
 
 
-class ServerConnection(Link):
+class ServerConnection(SpeaksSecond):
     """The server's end of a connection."""
 
     def __init__(self, intake: Intake) -> None:
@@ -156,15 +158,22 @@ class ServerConnection(Link):
         super().connection_made(transport)
         try:
             self.peer = connected_peer(transport)
+        except OtherProtocolError:
+            self.is_other = True
         except ValueError as error:
             _log.info("a connection was closed", extra={"problem": str(error)})
             self.abort()
+        if self.peer.encrypted:
+            self.speak()  # that it is HTTP/2 was agreed on
         if len(self._intake.connections) > CONNECTIONS:
             self._intake.make_room()
 
     def data_received(self, data: bytes) -> None:
         """Take in what came; of who is refused a lot, no more than a little in each turn of the loop."""
         if self._parted:
+            return
+        if self.silent and not self.greeted(data):
+            self._part()
             return
         gate = self._intake.gate
         if gate is None or not gate.crowded:
@@ -238,7 +247,7 @@ class ServerConnection(Link):
         if not self._going and self.open:
             self._going = True
             self.http2.send_goaway()
-            self.flush()
+            self.speak()
             self._leave()
 
     def end(self, words: str = "the gateway is shutting down") -> None:
@@ -333,7 +342,7 @@ class ServerConnection(Link):
         """The call, if it may be made. Its caller is looked at before anything is held, and its fields are not kept."""
         served = self._intake.served.get(fields.get(b":path", b""))
         if served is None:
-            raise StatusError(Status.UNIMPLEMENTED, "there is no such method here")
+            raise StatusError(Status.UNIMPLEMENTED, self._intake.nothing_here)
         timeout = fields.get(b"grpc-timeout")
         try:
             deadline_s = seconds_of(timeout) if timeout is not None else None

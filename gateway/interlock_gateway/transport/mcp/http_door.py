@@ -18,6 +18,8 @@ from uvicorn.server import ServerState
 from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.transport.http.listener import LAST_WORDS_S, Impatience, http_config
+from interlock_gateway.transport.http2.connection import Intake, ServerConnection
+from interlock_gateway.transport.http2.elsewhere import GRPC_IS_ELSEWHERE, PREFACE
 from interlock_gateway.transport.mcp.browsers import Browsers
 from interlock_gateway.transport.mcp.opened import failed, succeeded
 from interlock_gateway.transport.mcp.parts import SurfaceParts
@@ -51,6 +53,8 @@ class _Connection(Impatience, HttpToolsProtocol):
     idle_since = 0.0
     peer: Peer
     _unread = 0
+    _spoken = False
+    _other: ServerConnection | None = None
     _running: RequestResponseCycle | None = None
     _reading = False
     _unbegun: RequestResponseCycle | None = None
@@ -81,12 +85,18 @@ class _Connection(Impatience, HttpToolsProtocol):
         """Tell the request that is under way: uvicorn tells the newest, which may wait behind it."""
         self.pipeline.clear()
         super().connection_lost(exc)
+        if self._other is not None:
+            self._other.connection_lost(exc)
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
             self._running.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         """Read what has come."""
+        if self._other is not None or (not self._spoken and data.startswith(PREFACE)):
+            self._hear_other(data)
+            return
+        self._spoken = True
         self._unread += len(data)
         self._reading = True
         super().data_received(data)
@@ -96,6 +106,25 @@ class _Connection(Impatience, HttpToolsProtocol):
             self._begin(cycle)
         if self._unread > MOST_HEAD:
             self.transport.abort()
+
+    def _hear_other(self, data: bytes) -> None:
+        """Read what comes in HTTP/2: who calls over gRPC is told where to, in words that such clients show."""
+        if self._other is None:
+            self._other = ServerConnection(Intake({}, 0, 0, nothing_here=GRPC_IS_ELSEWHERE))
+            self._other.connection_made(self.transport)
+        self._other.data_received(data)
+
+    def pause_writing(self) -> None:
+        """The client does not read."""
+        super().pause_writing()
+        if self._other is not None:
+            self._other.pause_writing()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        super().resume_writing()
+        if self._other is not None:
+            self._other.resume_writing()
 
     def on_message_begin(self) -> None:
         """Begin a head."""

@@ -9,10 +9,15 @@ from interlock_gateway.identity.peer import Certificate, Peer, is_local_name
 HTTP2 = "h2"
 
 
+class OtherProtocolError(ValueError):
+    """ALPN did not settle on what is spoken here."""
+
+
 def connected_peer(transport: BaseTransport, *, speaks: str | None = HTTP2) -> Peer:
     """The other end of `transport`.
 
-    Raises `ValueError` when its certificate is odd, or ALPN did not settle on `speaks`; `None` asks for nothing.
+    Raises `ValueError` when its certificate is odd, and `OtherProtocolError` when ALPN did not settle on `speaks`;
+    `None` asks for nothing.
     """
     name = transport.get_extra_info("peername")
     address = str(name[0]) if isinstance(name, tuple) and name else ""
@@ -20,7 +25,7 @@ def connected_peer(transport: BaseTransport, *, speaks: str | None = HTTP2) -> P
     if secured is None:
         return Peer(local=is_local_name(name), address=address)
     if speaks is not None and secured.selected_alpn_protocol() != speaks:
-        raise ValueError("it does not say by ALPN that it speaks HTTP/2")
+        raise OtherProtocolError("it does not say by ALPN that it speaks HTTP/2")
     der = secured.getpeercert(binary_form=True)
     found = None if der is None else certificate_in(der)
     return Peer(local=is_local_name(name), encrypted=True, certificate=found, address=address)
