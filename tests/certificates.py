@@ -72,6 +72,24 @@ class Authority:
         pem = builder.sign(self.key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         return Leaf(pem + self._above, key_pem(key))
 
+    def revocations(
+        self,
+        *leaves: Leaf,
+        begins: timedelta = timedelta(hours=-1),
+        ends: timedelta = timedelta(hours=1),
+        signed_by: "Authority | None" = None,
+    ) -> bytes:
+        """A list, in PEM, of certificates that are taken back."""
+        now = datetime.now(UTC)
+        builder = x509.CertificateRevocationListBuilder(self.name, now + begins, now + ends)
+        for leaf in leaves:
+            number = x509.load_pem_x509_certificate(leaf.chain).serial_number
+            builder = builder.add_revoked_certificate(x509.RevokedCertificateBuilder(number, now + begins).build())
+        key = (signed_by or self).key
+        identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
+        builder = builder.add_extension(identifier, critical=False).add_extension(x509.CRLNumber(1), critical=False)
+        return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
 
 def _host(host: str) -> x509.GeneralName:
     try:

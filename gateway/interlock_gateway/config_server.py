@@ -29,6 +29,10 @@ class TlsConfig(Section):
     client_ca_file: Path | None = None
     """The authorities, in PEM, that clients' certificates are checked against. Each may vouch for whoever
     `identity.mtls` names. Without it no client is asked for a certificate."""
+    crl_file: Path | None = None
+    """Lists, in PEM, of clients' certificates that their authorities have taken back, one for each authority that
+    clients' certificates come from: who shows one of an authority without a list in force is refused. A new list that
+    cannot be used, or has expired, leaves the last good one in use. Only `front: nghttp2` compares with them."""
     clients: Literal["require", "accept"] = "require"
     """With `client_ca_file`: `require` refuses connections without a certificate; `accept` lets them in, to show a
     token. Only `front: nghttp2` can accept."""

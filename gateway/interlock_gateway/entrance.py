@@ -13,7 +13,7 @@ from interlock_gateway.identity.door import Bearers, Holders, NetworkDoor
 from interlock_gateway.identity.oidc.issuer import Issuer
 from interlock_gateway.identity.refusals import Refusal, RefusalLog
 from interlock_gateway.operate.status import Component
-from interlock_gateway.telemetry.identity_metrics import watch_certificate, watch_issuers, watch_refusals
+from interlock_gateway.telemetry.identity_metrics import watch_certificate, watch_issuers, watch_lists, watch_refusals
 from interlock_gateway.telemetry.metrics import Metrics
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
@@ -28,7 +28,7 @@ class Entrance:
 
     def remarks(self) -> tuple[Component, ...]:
         """How certificate and issuers are. None of it keeps the gateway from serving others."""
-        told = [] if self.tls is None else [Component("tls", not self.tls.problem, self.tls.told)]
+        told = [] if self.tls is None else [Component("tls", self.tls.is_well, self.tls.told)]
         return (*told, *(Component(f"issuer {one.config.name}", not one.problem, one.told) for one in self.issuers))
 
 
@@ -75,6 +75,7 @@ async def _encryption(
         return None, []
     tls = await asyncio.to_thread(ServerTls, config.server.tls, clock)
     watch_certificate(metrics, lambda: tls.material.ends_at, tls.counts)
+    watch_lists(metrics, lambda: tls.material.lists_end_at)
     return tls, [asyncio.create_task(tls.follow())]
 
 

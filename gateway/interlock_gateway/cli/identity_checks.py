@@ -30,8 +30,14 @@ def check_certificates(config: Config) -> Iterator[Check]:
     soon = " (soon)" if ends_at - clock.now() < SOON_S else ""
     asked = {"require": "required", "accept": "accepted"}[config.server.tls.clients]
     who = f"certificates of clients are {asked if tls.material.authorities else 'not asked for'}"
-    yield Check("tls", ok=True, detail=f"until {datetime.fromtimestamp(ends_at, UTC):%Y-%m-%d %H:%M} UTC{soon}; {who}")
+    if tls.material.lists_end_at is not None:
+        who += f", and compared with revocation lists until {_day(tls.material.lists_end_at)}"
+    yield Check("tls", ok=True, detail=f"until {_day(ends_at)}{soon}; {who}")
     yield from _check_subjects(config)
+
+
+def _day(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _check_subjects(config: Config) -> Iterator[Check]:

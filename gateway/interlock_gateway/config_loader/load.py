@@ -113,7 +113,7 @@ _POLICY_PATHS: tuple[SettingPath, ...] = (
 )
 """The settings below `policy` that name files; `*` is each item of a list or a mapping."""
 _OTHER_PATHS: dict[str, tuple[SettingPath, ...]] = {
-    "server": tuple(("tls", name) for name in ("cert_file", "key_file", "client_ca_file")),
+    "server": tuple(("tls", name) for name in ("cert_file", "key_file", "client_ca_file", "crl_file")),
     "identity": (("jwt", "*", "ca_file"), ("jwt", "*", "token_file")),
     **{
         section: tuple(("*", "tls", name) for name in ("ca_file", "cert_file", "key_file"))

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from interlock_gateway.config import Config, Front
 from interlock_gateway.config_loader.problems import SettingPath, dotted
 from interlock_gateway.config_loader.spiffe import spiffe_problem
+from interlock_gateway.config_server import TlsConfig
 
 Found: TypeAlias = Iterator[tuple[SettingPath, str]]
 UNENCRYPTED = (
@@ -31,10 +32,20 @@ def tls_contradictions(config: Config) -> Found:
             )
         elif config.server.front is Front.GRPCIO:
             yield place, "server.tls.clients can be accept with server.front: nghttp2 alone"
+    if tls is not None and tls.crl_file is not None:
+        yield from _lists(config, tls)
     if config.identity.mtls.principals and (tls is None or tls.client_ca_file is None):
         words = "needs server.tls.client_ca_file: without it no client shows a certificate"
         yield ("identity", "mtls", "principals"), f"identity.mtls.principals {words}"
     yield from _certificates(config)
+
+
+def _lists(config: Config, tls: TlsConfig) -> Found:
+    place = (*_HERE, "crl_file")
+    if tls.client_ca_file is None:
+        yield place, "server.tls.crl_file needs server.tls.client_ca_file: without it no client shows a certificate"
+    elif config.server.front is Front.GRPCIO:
+        yield place, "server.tls.crl_file works with server.front: nghttp2 alone: grpcio compares with no such lists"
 
 
 def _certificates(config: Config) -> Found:

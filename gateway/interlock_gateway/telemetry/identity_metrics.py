@@ -57,3 +57,17 @@ def watch_certificate(metrics: Metrics, ends_at: Callable[[], float], counts: Ma
         "TLS handshakes that failed; with the front grpcio, 0.",
         lambda: {(): counts["failed_handshakes"]},
     )
+
+
+def watch_lists(metrics: Metrics, end_at: Callable[[], float | None]) -> None:
+    """Show until when the lists are in force of clients' certificates that were taken back, if there are such lists."""
+
+    def ends() -> dict[tuple[str, ...], float]:
+        ends_at = end_at()
+        return {} if ends_at is None else {(): ends_at}
+
+    metrics.watch(
+        "interlock_tls_revocation_expiry_timestamp_seconds",
+        "Unix time at which the first revocation list ends, and its authority's clients are refused; absent without.",
+        ends,
+    )

@@ -15,6 +15,11 @@ server:
     key_file: /etc/interlock/tls/tls.key
     {{- if .Values.tls.clients }}
     client_ca_file: /etc/interlock/client-ca/{{ .Values.tls.clientCaSecret.key }}
+    {{- with .Values.tls.clientCrlSecret }}
+    {{- if .name }}
+    crl_file: /etc/interlock/client-crl/{{ .key }}
+    {{- end }}
+    {{- end }}
     clients: {{ .Values.tls.clients }}
     {{- end }}
   {{- end }}

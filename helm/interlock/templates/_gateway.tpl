@@ -124,6 +124,9 @@ volumeMounts:
 - {name: interlock-tls, mountPath: /etc/interlock/tls, readOnly: true}
 {{- if .Values.tls.clients }}
 - {name: interlock-client-ca, mountPath: /etc/interlock/client-ca, readOnly: true}
+{{- if .Values.tls.clientCrlSecret.name }}
+- {name: interlock-client-crl, mountPath: /etc/interlock/client-crl, readOnly: true}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if .Values.audit.keySecret.name }}

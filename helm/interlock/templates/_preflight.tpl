@@ -157,6 +157,9 @@ tls.clients is {{ .Values.tls.clients }}, and tls.clientCaSecret.name is empty: 
 {{- if and .Values.tls.clients (not (has .Values.tls.source (list "certManager" "secret"))) }}
 tls.clients is {{ .Values.tls.clients }}, and tls.source is {{ .Values.tls.source | default "empty" }}: certificates are shown over TLS alone
 {{ end }}
+{{- if and .Values.tls.clientCrlSecret.name (not .Values.tls.clients) }}
+tls.clientCrlSecret.name is {{ .Values.tls.clientCrlSecret.name }}, and tls.clients is empty: no client would be asked for a certificate
+{{ end }}
 {{- $identity := .Values.config.identity | default dict }}
 {{- if not (or $identity.tokens $identity.jwt $identity.mtls) }}
 config.identity has no tokens, jwt or mtls: nobody could call; `interlock token` makes a token and its hash

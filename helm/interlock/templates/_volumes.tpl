@@ -68,6 +68,10 @@
 {{- if .Values.tls.clients }}
 - name: interlock-client-ca
   secret: {secretName: {{ .Values.tls.clientCaSecret.name }}, defaultMode: {{ $mode }}}
+{{- with .Values.tls.clientCrlSecret.name }}
+- name: interlock-client-crl
+  secret: {secretName: {{ . }}, defaultMode: {{ $mode }}}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- with .Values.audit.keySecret }}

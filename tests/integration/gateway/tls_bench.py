@@ -36,11 +36,17 @@ class Pki:
     directory: Path
     servers: Authority = field(default_factory=lambda: Authority("Servers"))
     clients: Authority = field(default_factory=lambda: Authority("Clients"))
+    taken_back: list[Leaf] = field(default_factory=list)
 
     def write(self, pair: Leaf | None = None) -> None:
         """The files as they should be."""
         (pair or self.servers.leaf(hosts=(HOST,))).written(self.directory)
         (self.directory / "ca.crt").write_bytes(self.clients.pem)
+        self.write_list()
+
+    def write_list(self) -> None:
+        """The list of what the clients' authority has taken back."""
+        (self.directory / "ca.crl").write_bytes(self.clients.revocations(*self.taken_back))
 
     def settings(self, **changed: Any) -> TlsConfig:
         """The configuration of those files."""
@@ -112,11 +118,14 @@ async def behind_tls(
     clock: MovableClock | None = None,
     identity: IdentityConfig | None = None,
     tls: dict[str, Any] | None = None,
+    with_lists: bool = False,
     **changes: Any,
 ) -> AsyncIterator[TlsBench]:
     """A gateway with TLS, and with the agents' socket beside it."""
     pki = Pki(directory / "pki")
     pki.write()
+    if with_lists:
+        tls = {**(tls or {}), "crl_file": pki.directory / "ca.crl"}
     server = ServerConfig(
         listen=("unix:{state}/agent.sock", "127.0.0.1:0"), front=front, drain_s=5.0, tls=pki.settings(**(tls or {}))
     )

@@ -11,6 +11,7 @@ from interlock_gateway.config_loader.spiffe import spiffe_pattern, spiffe_proble
 
 SHA = "ab" * 32
 TLS = {"cert_file": "tls.crt", "key_file": "tls.key", "client_ca_file": "ca.crt"}
+LISTS = {**TLS, "crl_file": "ca.crl"}
 AGENT = {"spiffe": "spiffe://example.org/ns/*/sa/agent", "roles": ["agent"]}
 ISSUER = {
     "name": "dex",
@@ -41,10 +42,12 @@ def jwt(**changed: Any) -> dict[str, Any]:
 
 
 def test_files_of_certificates_start_at_the_files_directory(tmp_path: Path) -> None:
-    config = loaded(tmp_path, {**mtls(AGENT), "identity": {**mtls(AGENT)["identity"], **jwt(ca_file="x")["identity"]}})
+    identity = {**mtls(AGENT)["identity"], **jwt(ca_file="x")["identity"]}
+    config = loaded(tmp_path, {"server": {"tls": LISTS}, "identity": identity})
     assert config.server.tls is not None
     assert config.server.tls.cert_file == tmp_path / "tls.crt"
     assert config.server.tls.client_ca_file == tmp_path / "ca.crt"
+    assert config.server.tls.crl_file == tmp_path / "ca.crl"
     assert config.identity.jwt[0].ca_file == tmp_path / "x"
 
 
@@ -106,6 +109,11 @@ def test_whoever_answers_on_a_webhook_is_nobody_whom_a_certificate_makes_an_agen
         ({"server": {"tls": TLS, "listen": ["unix:/a"]}}, "extmcp.listen hold Unix sockets alone"),
         ({"server": {"tls": {**TLS, "clients": "accept"}, "front": "grpcio"}}, "front: nghttp2 alone"),
         ({"server": {"tls": {"cert_file": "a", "key_file": "b", "clients": "accept"}}}, "says whose certificates"),
+        ({"server": {"tls": {**TLS, "crl_file": "c"}, "front": "grpcio"}}, "crl_file works with server.front: nghttp2"),
+        (
+            {"server": {"tls": {"cert_file": "a", "key_file": "b", "crl_file": "c"}}},
+            "crl_file needs server.tls.client_ca",
+        ),
         (jwt(issuer="http://dex.example.org"), "identity.jwt[0].issuer must begin with https://"),
         (jwt(issuer="https://u:p@dex.example.org"), "holds a name or a password"),
         (jwt(jwks_url="ftp://dex.example.org"), "identity.jwt[0].jwks_url must begin with https://"),

@@ -67,7 +67,7 @@ class TlsDoor:
             accepted.close()
 
     async def _shake_hands(self, accepted: socket.socket, origin: str) -> None:
-        believed = self._tls.material.authorities
+        believed = self._tls.material.believed
         # What the loop gives back is with uvloop the protocol of TLS, and not ours.
         made = ServerConnection(self._intake)
         try:
@@ -85,7 +85,7 @@ class TlsDoor:
             if self._seldom.allows(problem, self._loop.time()):
                 _log.info("a TLS handshake failed", extra={"problem": problem, "from": origin})
             return
-        if made.peer.certificate is not None and self._tls.material.authorities != believed:
+        if made.peer.certificate is not None and self._tls.material.believed != believed:
             # It was no connection yet when those were sent away that the former authorities had let in.
             made.go_away()
 

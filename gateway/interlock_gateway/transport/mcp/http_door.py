@@ -313,12 +313,12 @@ class HttpDoor:
             raise
 
     async def _shake_hands(self, tls: ServerTls, accepted: socket.socket, made: _Connection) -> None:
-        believed = tls.material.authorities
+        believed = tls.material.believed
         loop = asyncio.get_running_loop()
         await loop.connect_accepted_socket(
             lambda: made, accepted, ssl=tls.web, ssl_handshake_timeout=HANDSHAKE_S, ssl_shutdown_timeout=GOODBYE_S
         )
-        if tls.material.authorities != believed:
+        if tls.material.believed != believed:
             # It was no connection yet when those were sent away that the former authorities had let in.
             made.shutdown()
 

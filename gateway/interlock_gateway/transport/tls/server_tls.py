@@ -1,4 +1,4 @@
-"""The gateway's certificate, its key, and the authorities of clients: as they are in their files now (AUTH-1).
+"""The gateway's certificate, its key, clients' authorities and what these took back: as in their files now (AUTH-1).
 
 What is new in the files is used for new connections; connections that are there stay. Files that cannot be used, such
 as a certificate without its key, change nothing, and are looked at again until they fit.
@@ -17,6 +17,7 @@ from interlock_gateway.config_server import TlsConfig
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.transport.tls.pair import UnusableError, load_pair, said
+from interlock_gateway.transport.tls.revocation import check_lists, compare_with_lists
 
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Those of TLS 1.2 that HTTP/2 allows (RFC 9113, appendix A); TLS 1.3 has no others."""
@@ -25,7 +26,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Files that fit together, and the context made of them. `ends_at` is in Unix seconds."""
+    """Files that fit together, and the context made of them.
+
+    `ends_at` is in Unix seconds, and so is until when the revocation lists are in force, if there are any.
+    """
 
     context: ssl.SSLContext
     web: ssl.SSLContext
@@ -34,6 +38,13 @@ class Material:
     authorities: bytes | None
     ends_at: float
     digest: str
+    lists: bytes | None = None
+    lists_end_at: float | None = None
+
+    @property
+    def believed(self) -> tuple[bytes | None, bytes | None]:
+        """Whose certificates are accepted, and which of them are not."""
+        return self.authorities, self.lists
 
 
 class ServerTls:
@@ -63,9 +74,19 @@ class ServerTls:
 
     @property
     def told(self) -> str:
-        """Until when the certificate holds, and why a newer one is not used."""
-        ends = datetime.fromtimestamp(self.material.ends_at, UTC).isoformat(timespec="seconds")
-        return f"until {ends}" + (f"; the new one cannot be used: {self.problem}" if self.problem else "")
+        """Until when the certificate and the revocation lists hold, and why newer ones are not used."""
+        listed = self.material.lists_end_at
+        lists = "" if listed is None else f", revocation lists until {_shown(listed)}"
+        end = f"; the new one cannot be used: {self.problem}" if self.problem else ""
+        if listed is not None and listed <= self._clock.now():
+            end += "; the revocation lists have expired: no client's certificate is accepted"
+        return f"until {_shown(self.material.ends_at)}{lists}{end}"
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the files as they are now are used, and clients' certificates can be accepted."""
+        listed = self.material.lists_end_at
+        return not self.problem and (listed is None or listed > self._clock.now())
 
     @property
     def requires_certificates(self) -> bool:
@@ -73,7 +94,7 @@ class ServerTls:
         return self._config.client_ca_file is not None and self._config.clients == "require"
 
     def when_authorities_change(self, tell: Callable[[], None]) -> None:
-        """Have `tell` called when other authorities are believed than before."""
+        """Have `tell` called when other authorities are believed than before, or others of their certificates."""
         self._tell.append(tell)
 
     async def look(self) -> bool:
@@ -96,7 +117,7 @@ class ServerTls:
         return _read(self._config, self._clock.now())
 
     def _take(self, found: Material) -> None:
-        others = found.authorities != self.material.authorities
+        others = found.believed != self.material.believed
         self.material, self.problem = found, ""
         self.counts["loaded"] += 1
         _log.info("the gateway's certificate was loaded anew", extra={"ends_at": found.ends_at})
@@ -119,14 +140,17 @@ class ServerTls:
 
 def _read(config: TlsConfig, now: float) -> Material:
     digest = _digest(config)
-    certificate, key, authorities = _bytes(config)
+    certificate, key, authorities, lists = _bytes(config)
+    lists_end_at = None
+    if lists is not None and config.crl_file is not None:
+        lists_end_at = check_lists(config.crl_file, lists, authorities or b"", now)
     context, ends_at = _context(config, authorities, "h2")
     web, _ = _context(config, authorities, "http/1.1")
     if ends_at <= now:
         raise UnusableError(f"{config.cert_file} has expired")
     if _digest(config) != digest:
         raise UnusableError("the files changed while they were read")
-    return Material(context, web, certificate, key, authorities, ends_at, digest)
+    return Material(context, web, certificate, key, authorities, ends_at, digest, lists, lists_end_at)
 
 
 def _context(config: TlsConfig, authorities: bytes | None, speaks: str) -> tuple[ssl.SSLContext, float]:
@@ -149,15 +173,22 @@ def _believe(context: ssl.SSLContext, config: TlsConfig, authorities: bytes) -> 
         context.load_verify_locations(cadata=authorities.decode("ascii"))
     except (ssl.SSLError, ValueError) as error:
         raise UnusableError(f"{config.client_ca_file} holds no authorities: {said(error)}") from None
+    if config.crl_file is not None:
+        compare_with_lists(context, config.crl_file)
     context.verify_mode = ssl.CERT_REQUIRED if config.clients == "require" else ssl.CERT_OPTIONAL
 
 
-def _bytes(config: TlsConfig) -> tuple[bytes, bytes, bytes | None]:
+def _bytes(config: TlsConfig) -> tuple[bytes, bytes, bytes | None, bytes | None]:
     try:
         authorities = None if config.client_ca_file is None else config.client_ca_file.read_bytes()
-        return config.cert_file.read_bytes(), config.key_file.read_bytes(), authorities
+        lists = None if config.crl_file is None else config.crl_file.read_bytes()
+        return config.cert_file.read_bytes(), config.key_file.read_bytes(), authorities, lists
     except OSError as error:
         raise UnusableError(f"{error.filename} cannot be read: {error.strerror}") from None
+
+
+def _shown(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds")
 
 
 def _digest(config: TlsConfig) -> str:
