@@ -177,9 +177,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
     await counts.forget_old()
     deferral = Deferral(registry, config.deferred.threshold, config.deferred.always_loaded)
     discovery = Discovery(registry, deferral, sessions)
-    directory.add_built_in(
-        GatewayTools(artifacts, DiscoveryTools(discovery, sessions, config.confidence_field)),
-    )
+    directory.add_built_in(GatewayTools(artifacts, DiscoveryTools(discovery, sessions, config.confidence_field)))
     await registry.register(GATEWAY_PROVIDER, DEFINITIONS, Trust(follow=True))
     facts = OffloadedFacts(config.workspace_roots)
     stack.callback(facts.close)
@@ -217,6 +215,7 @@ async def _build(config: Config, clock: Clock, replica: str, stack: AsyncExitSta
         shadow=shadow,
     )
     pipeline = CallPipeline(parts)
+    stack.callback(pipeline.large_inputs.close)
     pipeline.gate.delay_s = engine.delay_s
     metrics.pending_changed(await store.pending.count_every_pending(clock.now()))
     metrics.on_call_ended = approvals.history.recent.note

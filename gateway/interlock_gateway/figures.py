@@ -48,5 +48,6 @@ def _workers(gateway: Gateway) -> dict[str, tuple[int, ...]]:
     candidate = gateway.rooms.shadow.evaluator
     return {
         "policy": gateway.rooms.engine.process_ids,
+        "inputs": gateway.rooms.pipeline.large_inputs.process_ids,
         "candidate": candidate.process_ids if candidate is not None else (),
     }

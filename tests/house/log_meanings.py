@@ -80,6 +80,7 @@ MEANINGS = {
     "a delivery was left for later": "The database could not be read or written while a webhook was posted. It is posted again.",
     "a hook did not close": "A plug-in failed while the gateway ended. Nothing is lost but what it wanted to do then.",
     "a hook failed": "A plug-in raised or was too slow for one event. It gets the next one.",
+    "a large input is read by the gateway itself": "The process that reads large inputs has ended or could not be started. Its input was read all the same, and others waited for it; the next one gets a new process.",
     "a lost replica left calls of unknown outcome": "A replica died while it ran them. Nothing is run again: somebody has to say what happened (`SettleOperation`, `resolve`).",
     "a pending action could not be settled": "What became of a previewed change could not be written. It is tried again every second.",
     "a pod gets the sidecar": "The webhook changed a pod that asked for it.",

@@ -21,6 +21,7 @@ from interlock_gateway.pipeline.enforce import Path
 from interlock_gateway.pipeline.held import HeldCalls
 from interlock_gateway.pipeline.interception import interception
 from interlock_gateway.pipeline.kept_outcomes import keep_outcome
+from interlock_gateway.pipeline.large_inputs import LargeInputs
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError, unavailable
 from interlock_gateway.pipeline.preview import Previewer
@@ -167,6 +168,11 @@ class CallPipeline:
     def unsettled(self) -> Settling:
         """What became of pending actions and could not be written yet."""
         return self._resolver.settling
+
+    @property
+    def large_inputs(self) -> LargeInputs:
+        """What reads large inputs."""
+        return self._steps.large
 
     async def settle(self) -> None:
         """Try again to write what became of calls and pending actions while the database could not be written."""

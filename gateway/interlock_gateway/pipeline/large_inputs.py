@@ -1,57 +1,113 @@
-"""Large inputs are read, and hashed, beside the event loop: other calls do not wait for them (REL-7).
+"""Large inputs are read, and hashed, beside the event loop: other calls do not wait for them (REL-7; decision 0121).
 
-A thread shares the interpreter with the loop, and gives it back only when it is asked to, between two steps of Python:
-what is a single step here is short. It is asked for it after a millisecond or less while there is such work, and not
-after five, as usual: the loop asks for it once for each thing that it does.
+A process reads them. A thread waits for it, and puts together what it says: it shares the interpreter with the loop,
+and gives it back only when it is asked to, between two steps of Python, so each single step is short. It is asked
+after a millisecond or less while there is such work, and not after five, as usual: the loop asks once for each thing
+that it does.
 """
 
 import asyncio
 import hashlib
+import logging
 import sys
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from interlock_gateway.core.digest import INPUT_FIRST
 from interlock_gateway.core.document import Document
 from interlock_gateway.pipeline.canonical import canonical_pieces
 from interlock_gateway.pipeline.read_input import read_input
+from interlock_gateway.pipeline.reading_process import ReadingProcess
 
 LARGE_BYTES = 64 * 1024
 """What is no larger is read where it is: handing it over takes as long."""
 SWITCH_S = 0.0005
+SPARE_S = 10.0
+"""How long the process is kept when there is nothing to read."""
+_log = logging.getLogger(__name__)
+
+
+def nothing_besides() -> None:
+    """Nothing else is to be done."""
 
 
 class LargeInputs:
-    """Reads inputs on a thread of its own, one after another; principals take turns, as one may send a hundred."""
+    """Reads inputs, one after another; principals take turns, as one may send a hundred."""
 
-    def __init__(self) -> None:
+    def __init__(self, spare_s: float = SPARE_S) -> None:
         self._thread: ThreadPoolExecutor | None = None
+        self._process: ReadingProcess | None = None
         self._turns = _Turns()
         self._under_way = 0
         self._usual_s = sys.getswitchinterval()
+        self._spare_s = spare_s
+        self._sparing: asyncio.TimerHandle | None = None
 
-    async def read(self, raw: bytes, *, principal_id: str, max_bytes: int, max_depth: int) -> Document:
-        """As `read_input`, with what is needed of its digest."""
+    @property
+    def process_ids(self) -> tuple[int, ...]:
+        """The process that reads, while there is one."""
+        return (self._process.process_id,) if self._process is not None else ()
+
+    async def read(
+        self,
+        raw: bytes,
+        *,
+        principal_id: str,
+        max_bytes: int,
+        max_depth: int,
+        besides: Callable[[], object] = nothing_besides,
+    ) -> Document:
+        """As `read_input`, with what is needed of its digest. `besides` is called on the same thread, before."""
         await self._turns.take(principal_id)
         try:
-            return await self._read(raw, max_bytes, max_depth)
+            return await self._read(partial(self._read_beside, raw, max_bytes, max_depth, besides))
         finally:
             self._turns.pass_on()
 
-    async def _read(self, raw: bytes, max_bytes: int, max_depth: int) -> Document:
+    async def _read(self, work: Callable[[], Document]) -> Document:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="inputs")
+        if self._sparing is not None:
+            self._sparing.cancel()
         if not self._under_way:
             sys.setswitchinterval(SWITCH_S)
         self._under_way += 1
+        loop = asyncio.get_running_loop()
         try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, _read, raw, max_bytes, max_depth)
+            return await loop.run_in_executor(self._thread, work)
         finally:
             self._under_way -= 1
             if not self._under_way:
                 sys.setswitchinterval(self._usual_s)
+                self._sparing = loop.call_later(self._spare_s, self._thread.submit, self._end_process)
+
+    def close(self) -> None:
+        """End the process. Blocks until what is being read is done."""
+        if self._sparing is not None:
+            self._sparing.cancel()
+        if self._thread is not None:
+            self._thread.submit(self._end_process)
+            self._thread.shutdown()
+            self._thread = None
+
+    def _read_beside(self, raw: bytes, max_bytes: int, max_depth: int, besides: Callable[[], object]) -> Document:
+        besides()
+        try:
+            if self._process is None:
+                self._process = ReadingProcess()
+            return self._process.read(raw, max_depth)
+        except OSError as error:
+            _log.warning("a large input is read by the gateway itself", extra={"problem": str(error)})
+            self._end_process()
+            return _read(raw, max_bytes, max_depth)
+
+    def _end_process(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
 
 
 class _Turns:

@@ -142,6 +142,10 @@ class CallRun:
         """What makes two requests with one call id the same (PIPE-10); that of `resolve` when this applies for it."""
         if self.resolving is not None:
             return self.resolving.request_digest
+        return self.digest_request()
+
+    def digest_request(self) -> str:
+        """The digest of this run's own request, made once; of a large one it takes milliseconds, on any thread."""
         if not self.digest_of_request:
             self.digest_of_request = _digest_of(self.request, self.tool_name)
         return self.digest_of_request

@@ -14,7 +14,7 @@ from interlock_gateway.sessions.live import RunningCall
 def answer_to_come(run: CallRun) -> "asyncio.Future[CallResult]":
     """The answer to come of a call that is under way now, for whoever asks for the same call meanwhile."""
     answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
-    run.live.running[run.call_id] = RunningCall(run.request_digest, answer, resumed=run.resuming is not None)
+    run.live.running[run.call_id] = RunningCall(lambda: run.request_digest, answer, resumed=run.resuming is not None)
     return answer
 
 

@@ -31,7 +31,7 @@ class Steps:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self.tallying = Tallying(parts.counts)
-        self._large = LargeInputs()
+        self.large = LargeInputs()
         self._principals: dict[int, tuple[object, str]] = {}
 
     async def decide(self, run: CallRun) -> CallResult | None:
@@ -42,7 +42,7 @@ class Steps:
         if self._parts.deferral.hides(run.live.session, run.tool) and await self._is_deferred(run, run.tool):
             return self.refuse(run, "tool_deferred", deferred_tool_message(run.tool.name))
         try:
-            run.document = await self._read(run.request.input, run.principal.id)
+            run.document = await self._read(run)
         except InvalidDocumentError as error:
             return self.refuse(run, "invalid_input", error.message)
         if run.request.workdir and (problem := self._parts.facts.workdir_problem(run)):
@@ -78,10 +78,13 @@ class Steps:
         """Where the decision sends the call."""
         return path_for(run.decided)
 
-    async def _read(self, raw: bytes, principal_id: str) -> Document:
+    async def _read(self, run: CallRun) -> Document:
+        raw = run.request.input
         most, deepest = self._parts.settings.max_input_bytes, self._parts.settings.max_depth
         if LARGE_BYTES < len(raw) <= most:
-            return await self._large.read(raw, principal_id=principal_id, max_bytes=most, max_depth=deepest)
+            return await self.large.read(
+                raw, principal_id=run.principal.id, max_bytes=most, max_depth=deepest, besides=run.digest_request
+            )
         return read_input(raw, max_bytes=most, max_depth=deepest)
 
     async def _is_deferred(self, run: CallRun, tool: RegisteredTool) -> bool:

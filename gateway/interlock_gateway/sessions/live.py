@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from interlock_gateway.core.call import CallResult
@@ -32,9 +33,14 @@ class RememberedCall:
 class RunningCall:
     """A call under way: what was asked, by digest, and the answer to come; `resumed` when it had waited for people."""
 
-    request_digest: str
+    digest: Callable[[], str]
     answer: "asyncio.Future[CallResult]"
     resumed: bool = False
+
+    @property
+    def request_digest(self) -> str:
+        """The digest, made when somebody asks for the same call: nobody does, and of a large one it takes long."""
+        return self.digest()
 
 
 @dataclass(slots=True)

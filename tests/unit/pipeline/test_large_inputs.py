@@ -2,14 +2,43 @@
 
 import asyncio
 import json
+import os
+import signal
 import sys
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from interlock_gateway.core.digest import BoundCall
 from interlock_gateway.core.document import InvalidDocumentError, parse
+from interlock_gateway.pipeline import reading_process, reading_worker
 from interlock_gateway.pipeline.canonical import canonical
 from interlock_gateway.pipeline.large_inputs import LargeInputs
+from waiting import eventually
+
+RAW = json.dumps({"text": "x" * 100_000}).encode()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@asynccontextmanager
+async def reading(spare_s: float = 10.0) -> AsyncIterator[LargeInputs]:
+    large = LargeInputs(spare_s)
+    try:
+        yield large
+    finally:
+        large.close()
+
+
+def gone(process_id: int) -> bool:
+    return not Path(f"/proc/{process_id}").exists()
 
 
 @pytest.mark.req("PIPE-3", "CHK-3")
@@ -19,14 +48,21 @@ from interlock_gateway.pipeline.large_inputs import LargeInputs
         {"text": "word \u00e9\n" * 40_000},
         {"list": [{"number": number, "half": number / 2, "deep": [[number]]} for number in range(3000)]},
         {"b": 1, "a": "x" * 70_000, "\U00010000": 1, "\ue000": 2},
+        {
+            "n" * 100_000: [["y" * 80_000], ["short"] * 50_000, {"z": {"deep": "w" * 70_000, "last": None}}],
+            "": [[], {}],
+        },
     ],
 )
 async def test_what_is_read_beside_the_loop_has_the_same_value_and_digest(value: dict[str, object]) -> None:
     raw = json.dumps(value).encode()
     usual = sys.getswitchinterval()
-    document = await LargeInputs().read(raw, principal_id="me", max_bytes=len(raw), max_depth=64)
+    async with reading() as large:
+        document = await large.read(raw, principal_id="me", max_bytes=len(raw), max_depth=64)
     assert sys.getswitchinterval() == usual
-    assert document == parse(raw, max_depth=64)
+    expected = parse(raw, max_depth=64)
+    assert document == expected
+    assert json.dumps(document.value) == json.dumps(expected.value), "members are in the order in which they came"
     bound = BoundCall("me", "session", "tool", "pin", "", document.value, "revision")
     assert document.hashed is not None
     assert (
@@ -38,8 +74,11 @@ async def test_what_is_read_beside_the_loop_has_the_same_value_and_digest(value:
 @pytest.mark.parametrize("wrong", ['"a":1,"a":2', '"a":NaN', '"a":1e400', '"a":"\\ud800"'])
 async def test_what_is_wrong_with_a_large_input_is_said_as_of_any_other(wrong: str) -> None:
     raw = ('{"text":"' + "x" * 100_000 + f'",{wrong}}}').encode()
-    with pytest.raises(InvalidDocumentError) as found:
-        await LargeInputs().read(raw, principal_id="me", max_bytes=len(raw), max_depth=64)
+    async with reading() as large:
+        for _ in range(2):
+            with pytest.raises(InvalidDocumentError) as found:
+                await large.read(raw, principal_id="me", max_bytes=len(raw), max_depth=64)
+        assert (await large.read(RAW, principal_id="me", max_bytes=len(RAW), max_depth=64)).raw == RAW
     with pytest.raises(InvalidDocumentError) as expected:
         parse(raw, max_depth=64)
     assert found.value.message == expected.value.message
@@ -47,11 +86,15 @@ async def test_what_is_wrong_with_a_large_input_is_said_as_of_any_other(wrong: s
 
 @pytest.mark.req("REL-7", "REL-8")
 async def test_principals_take_turns_and_who_goes_meanwhile_holds_up_nobody() -> None:
-    large, order = LargeInputs(), []
-    raw = json.dumps({"text": "x" * 100_000}).encode()
+    async with reading() as large:
+        await _take_turns(large)
+
+
+async def _take_turns(large: LargeInputs) -> None:
+    order: list[str] = []
 
     def read(principal: str) -> "asyncio.Task[object]":
-        task = asyncio.ensure_future(large.read(raw, principal_id=principal, max_bytes=len(raw), max_depth=8))
+        task = asyncio.ensure_future(large.read(RAW, principal_id=principal, max_bytes=len(RAW), max_depth=8))
         task.add_done_callback(partial(done, principal))
         return task
 
@@ -73,3 +116,50 @@ async def test_principals_take_turns_and_who_goes_meanwhile_holds_up_nobody() ->
     await asyncio.wait_for(asyncio.wait(tasks), 20)
     assert order[-1] == "three"
     assert (await read("one")) is not None
+
+
+@pytest.mark.req("REL-7")
+async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothing_to_read() -> None:
+    async with reading(spare_s=0.0) as large:
+        assert large.process_ids == ()
+        threads: list[str] = []
+        await large.read(
+            RAW,
+            principal_id="me",
+            max_bytes=len(RAW),
+            max_depth=8,
+            besides=lambda: threads.append(threading.current_thread().name),
+        )
+        assert threads == ["inputs_0"]
+        await eventually(lambda: large.process_ids == ())
+
+
+@pytest.mark.req("REL-7", "PIPE-3")
+async def test_without_its_process_a_large_input_is_read_all_the_same() -> None:
+    async with reading() as large:
+        read = partial(large.read, RAW, principal_id="me", max_bytes=len(RAW), max_depth=8)
+        expected = await read()
+        (first,) = large.process_ids
+        os.kill(first, signal.SIGKILL)
+        found = await read()
+        assert found == expected
+        assert found.hashed is not None
+        assert expected.hashed is not None
+        assert found.hashed.hexdigest() == expected.hashed.hexdigest()
+        assert gone(first)
+        assert await read() == expected
+        (second,) = large.process_ids
+        assert second != first
+    assert gone(second)
+
+
+@pytest.mark.req("PIPE-3")
+@settings(max_examples=200, deadline=None)
+@given(value=st.dictionaries(st.text(), JSON), size=st.sampled_from([8, 40, 200]))
+def test_a_value_in_pieces_is_the_same_value(value: dict[str, object], size: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reading_worker, "PIECE_BYTES", size)
+        building = reading_process.Building()
+        for kind, piece in reading_worker.pieces_of(value):  # type: ignore[arg-type]  # what hypothesis makes is JSON
+            building.take(kind, memoryview(piece))
+    assert repr(building.whole) == repr(value)

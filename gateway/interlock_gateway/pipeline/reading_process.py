@@ -1,0 +1,153 @@
+"""The process that reads large inputs, seen from the gateway: what it answers is put together in small steps."""
+
+import contextlib
+import hashlib
+import importlib.util
+import marshal
+import socket
+import subprocess
+import sys
+import weakref
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from interlock_gateway.core.digest import INPUT_FIRST
+from interlock_gateway.core.document import Document, InvalidDocumentError
+from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.pipeline import reading_worker as said
+
+SCRIPT = Path(said.__file__)
+ANSWER_S = 20.0
+"""How long the process may say nothing. Then it is ended: it hangs, or gets no turn of the processor."""
+BUFFER_BYTES = said.CANONICAL_BYTES
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
+"""What the C library is told: to keep what it was given. To come by memory that is mapped anew for each input takes as
+long as to copy the input six times."""
+_ENDS = frozenset((said.EXACT, said.INEXACT, said.WRONG))
+
+
+class ReadingProcess:
+    """One process. To be used by one thread at a time; it ends with `end`, or with this object."""
+
+    def __init__(self) -> None:
+        """Start it. Raises `OSError` when the system has no room for a process."""
+        self._connection, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = _spawned(theirs)
+        except BaseException:
+            self._connection.close()
+            raise
+        self._connection.settimeout(ANSWER_S)
+        self._buffer = bytearray(BUFFER_BYTES)
+        self.end = weakref.finalize(self, _end, self._process, self._connection)
+
+    @property
+    def process_id(self) -> int:
+        """The process."""
+        return self._process.pid
+
+    def read(self, raw: bytes, max_depth: int) -> Document:
+        """As `core.document.parse`, with what is needed of its digest.
+
+        Raises `InvalidDocumentError`, and `OSError` when the process has ended or says nothing: it is then to be ended.
+        """
+        self._connection.sendall(said.REQUEST.pack(len(raw), max_depth))
+        self._connection.sendall(raw)
+        hashed, building = hashlib.sha256(INPUT_FIRST), Building()
+        for kind, piece in self._pieces():
+            if kind == said.CANONICAL:
+                hashed.update(piece)
+            elif kind == said.WRONG:
+                raise InvalidDocumentError(bytes(piece).decode("utf-8", "surrogatepass"))
+            elif kind in _ENDS:
+                return Document(raw, building.whole, kind == said.EXACT, hashed)
+            else:
+                building.take(kind, piece)
+        raise ConnectionError("the reading process has ended")
+
+    def _pieces(self) -> Iterator[tuple[bytes, memoryview]]:
+        kind = b""
+        while kind not in _ENDS:
+            kind, length = said.PIECE.unpack(self._received(said.PIECE.size))
+            yield kind, self._received(length)
+
+    def _received(self, count: int) -> memoryview:
+        """So many bytes, until the next are asked for."""
+        if count > len(self._buffer):
+            self._buffer = bytearray(count)
+        view, at = memoryview(self._buffer)[:count], 0
+        while at < count:
+            got = self._connection.recv_into(view[at:])
+            if not got:
+                raise ConnectionError("the reading process has ended")
+            at += got
+        return view
+
+
+class Building:
+    """A value as it is put together from its pieces."""
+
+    def __init__(self) -> None:
+        self.whole: JsonObject = {}
+        self._open: list[tuple[bytes, Any, str]] = []
+        self._key = ""
+
+    def take(self, kind: bytes, piece: memoryview) -> None:
+        """The next piece."""
+        if kind == said.OBJECT:
+            self._open.append((kind, {}, self._key))
+        elif kind in (said.ARRAY, said.TEXT):
+            self._open.append((kind, [], self._key))
+        elif kind == said.CLOSE:
+            closed, made, self._key = self._open.pop()
+            self._put("".join(made) if closed == said.TEXT else made)
+        elif kind == said.KEY:
+            self._key = _loaded(piece)
+        elif kind == said.MEMBERS:
+            self._open[-1][1].update(_loaded(piece))
+        elif kind == said.ITEMS:
+            self._open[-1][1].extend(_loaded(piece))
+        else:
+            self._put(_loaded(piece))
+
+    def _put(self, value: Any) -> None:
+        if not self._open:
+            self.whole = value
+        elif self._open[-1][0] == said.OBJECT:
+            self._open[-1][1][self._key] = value
+        else:
+            self._open[-1][1].append(value)
+
+
+def _loaded(piece: memoryview) -> Any:
+    return marshal.loads(piece)  # noqa: S302 - from our own process, which says nothing but what it parsed
+
+
+@cache
+def _directories() -> tuple[str, ...]:
+    """Where what the process imports lies."""
+    found = [importlib.util.find_spec(name) for name in ("interlock_gateway", "rfc8785")]
+    return tuple(dict.fromkeys(str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin))
+
+
+def _spawned(theirs: socket.socket) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(  # noqa: S603 - our own script, and no shell
+        [sys.executable, "-I", "-S", "-B", str(SCRIPT), str(theirs.fileno()), *_directories()],
+        pass_fds=(theirs.fileno(),),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=ALLOCATOR,
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+def _end(process: "subprocess.Popen[bytes]", connection: socket.socket) -> None:
+    connection.close()
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    process.wait()

@@ -1,0 +1,124 @@
+"""A process that reads large inputs and nothing else (REL-7; decision 0121).
+
+It is started as a script in an isolated interpreter. Arguments: the socket's descriptor, then the directories in which
+its imports lie. A request is the input's length, the depth that is allowed, and the input; the answer is pieces, each a
+letter and a length before its bytes. First come the pieces of the canonical form, then those from which the value is
+put together again, and last whether all numbers were integers; or what is wrong with the input, and nothing else.
+"""
+
+import gc
+import marshal
+import os
+import resource
+import socket
+import struct
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from interlock_gateway.core.jsonvalue import JsonValue
+
+REQUEST = struct.Struct("<IH")
+PIECE = struct.Struct("<cI")
+WRONG, CANONICAL, EXACT, INEXACT = b"w", b"c", b"e", b"i"
+VALUE, KEY, MEMBERS, ITEMS = b"v", b"k", b"m", b"l"
+OBJECT, ARRAY, TEXT, CLOSE = b"o", b"a", b"t", b"z"
+PIECE_BYTES = 64 * 1024
+"""About how large a piece of a value is: what the gateway makes of it in one step takes well below a millisecond."""
+CANONICAL_BYTES = 256 * 1024
+NICENESS = 5
+
+
+def pieces_of(value: "JsonValue") -> Iterator[tuple[bytes, bytes]]:
+    """What a value is put together from again, in order. Texts and containers come in parts."""
+    if isinstance(value, str) and len(value) > PIECE_BYTES:
+        yield TEXT, b""
+        for at in range(0, len(value), PIECE_BYTES):
+            yield VALUE, marshal.dumps(value[at : at + PIECE_BYTES])
+        yield CLOSE, b""
+    elif isinstance(value, dict):
+        yield OBJECT, b""
+        yield from _parts(list(value.items()), MEMBERS, dict)
+        yield CLOSE, b""
+    elif isinstance(value, list):
+        yield ARRAY, b""
+        yield from _parts(value, ITEMS, list)
+        yield CLOSE, b""
+    else:
+        yield VALUE, marshal.dumps(value)
+
+
+def _parts(
+    items: "list[Any]", kind: bytes, together: "type[dict[str, Any] | list[Any]]"
+) -> Iterator[tuple[bytes, bytes]]:
+    """The parts of a container: as many items as fit into a piece, and what fits into none by itself."""
+    at, count = 0, 1
+    while at < len(items):
+        some = marshal.dumps(together(items[at : at + count]))
+        if len(some) <= PIECE_BYTES:
+            yield kind, some
+            at, count = at + count, count * 2
+        elif count > 1:
+            count //= 2
+        elif kind == MEMBERS:
+            yield KEY, marshal.dumps(items[at][0])
+            yield from pieces_of(items[at][1])
+            at += 1
+        else:
+            yield from pieces_of(items[at])
+            at += 1
+
+
+def answers(raw: bytes, max_depth: int) -> Iterator[tuple[bytes, "bytes | memoryview"]]:
+    """The pieces of the answer to one request."""
+    from interlock_gateway.core.document import InvalidDocumentError, parse  # noqa: PLC0415 - once the path is set
+    from interlock_gateway.pipeline.canonical import canonical, canonical_without_floats  # noqa: PLC0415 - as above
+
+    try:
+        document = parse(raw, max_depth=max_depth)
+    except InvalidDocumentError as error:
+        yield WRONG, error.message.encode("utf-8", "surrogatepass")
+        return
+    exact = document.exact_integers_only
+    text = memoryview((canonical_without_floats if exact else canonical)(document.value))
+    for at in range(0, len(text), CANONICAL_BYTES):
+        yield CANONICAL, text[at : at + CANONICAL_BYTES]
+    yield from pieces_of(document.value)
+    yield EXACT if exact else INEXACT, b""
+
+
+def _received(connection: socket.socket, count: int) -> bytes | None:
+    """So many bytes; `None` when the gateway is gone."""
+    data = connection.recv(count, socket.MSG_WAITALL)
+    return data if len(data) == count else None
+
+
+def serve(connection: socket.socket) -> None:
+    """Answer until the gateway is gone."""
+    while (head := _received(connection, REQUEST.size)) is not None:
+        length, max_depth = REQUEST.unpack(head)
+        raw = _received(connection, length)
+        if raw is None:
+            return
+        for kind, piece in answers(raw, max_depth):
+            connection.sendall(PIECE.pack(kind, len(piece)))
+            connection.sendall(piece)
+        del raw
+
+
+def main() -> None:
+    """Run as a script."""
+    descriptor, *directories = sys.argv[1:]
+    sys.path += directories
+    # No core dump: it would hold what agents sent. And whoever waits for a small call goes first.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(NICENESS)
+    # What is read has no cycles, and there is much of it.
+    gc.disable()
+    with socket.socket(fileno=int(descriptor)) as connection:
+        serve(connection)
+
+
+if __name__ == "__main__":
+    main()
