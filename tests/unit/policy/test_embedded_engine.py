@@ -157,6 +157,38 @@ async def test_a_worker_that_was_slowed_down_is_replaced_when_it_is_done() -> No
         assert engine.process_ids != (process_id,)
 
 
+@pytest.mark.req("REL-7")
+async def test_small_inputs_do_not_wait_for_large_ones_under_evaluation() -> None:
+    large = b'{"do": "loop", "filler": "' + b"x" * (1 << 20) + b'"}'
+    async with running(settings=PoolSettings(workers=2, most_workers=2, timeout_s=30.0)) as engine:
+        runaways = [asyncio.create_task(failure(engine, large)) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert await asyncio.gather(*(said(engine) for _ in range(20))) == ["hello"] * 20
+        for runaway in runaways:
+            assert not runaway.done()
+            runaway.cancel()
+
+
+@pytest.mark.req("REL-7")
+async def test_a_worker_that_gave_way_is_kept_for_the_next_large_input_and_ended_when_none_comes() -> None:
+    large = b'{"do": "measure", "filler": [' + b"[]," * 1_000_000 + b"0]}"
+    settings = PoolSettings(workers=1, most_workers=2, timeout_s=30.0, spare_s=0.5)
+    async with running(settings=settings) as engine:
+        (first,) = engine.process_ids
+        await engine.evaluate(large)
+        assert os.getpriority(os.PRIO_PROCESS, first) == 19
+        await eventually(lambda: len(engine.process_ids) == 2)
+        both = engine.process_ids
+        assert first in both
+        deciding = asyncio.create_task(engine.evaluate(large))
+        assert await said(engine) == "hello"
+        await deciding
+        assert engine.process_ids == both
+        await eventually(lambda: first not in engine.process_ids)
+        assert await said(engine) == "hello"
+        assert len(engine.process_ids) == 1
+
+
 async def test_extra_workers_are_ended_when_they_have_been_idle() -> None:
     settings = PoolSettings(workers=1, most_workers=2, timeout_s=0.3, spare_s=0.01)
     async with running(settings=settings) as engine:

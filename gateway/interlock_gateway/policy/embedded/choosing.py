@@ -47,13 +47,12 @@ class Waiting:
         self._large.clear()
 
 
-def for_small(workers: Sequence[Worker], *, window: int, slow_since: float) -> Worker | None:
-    """The worker with the least to do, and nothing large; while one is held up, only one with nothing to do.
+def for_small(workers: Sequence[Worker], *, window: int, is_held_up: bool) -> Worker | None:
+    """The worker with the least to do, and nothing large; while any is held up, only one with nothing to do.
 
     What is queued behind a runaway may have to wait until its end, and when there is one there may be more.
     """
-    held_up = any(worker.queue and worker.head_since <= slow_since and not worker.large for worker in workers)
-    best, least = None, 1 if held_up else window
+    best, least = None, 1 if is_held_up else window
     for worker in workers:
         if len(worker.queue) < least and not worker.is_slowed and not worker.large:
             best, least = worker, len(worker.queue)

@@ -30,6 +30,9 @@ STUCK_S = 0.02
 HOGGING_S = 0.01
 # One that takes so many times as long as it may costs its worker's life, whatever it used: the worker hangs.
 HUNG = 4
+# One this old is slow whatever it used; before that it may just as well wait for its turn of the processor, which it
+# would not get sooner elsewhere.
+STALLED_S = 0.05
 # One that has given way to all others for so long without having had much of the processor is sent to another, too.
 STARVED_S = 0.1
 # What an evaluation may take in any case, also when its time has passed while it waited for a worker.
@@ -41,9 +44,9 @@ class PoolSettings:
     """How workers are kept.
 
     `workers` are always there, up to `most_workers` while some are stuck. An evaluation may take `timeout_s` from when
-    it was submitted, and may wait `longest_wait_s` for a worker. After `slow_s` at the head of its queue it is slow:
-    the others are sent elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an idle
-    extra one is kept. `in_background` gives workers the lowest priority from their start.
+    it was submitted, and may wait `longest_wait_s` for a worker. After `slow_s` of processor time it is slow: those
+    queued behind it are sent elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an
+    idle extra one is kept. `in_background` gives workers the lowest priority from their start.
     """
 
     workers: int = 2
@@ -72,6 +75,7 @@ class WorkerPool:
         self._every_worker: set[Worker] = set()
         self._starting: set[asyncio.Task[Any]] = set()
         self._waiting = Waiting()
+        self._held_up: set[Worker] = set()
         self._watching: asyncio.TimerHandle | None = None
         self._failed_starts = 0
         self._started = False
@@ -153,9 +157,10 @@ class WorkerPool:
         if evaluation.is_large:
             again, is_only = evaluation.copies > 0, self._settings.workers == 1
             return for_large(self._workers, window=window, again=again, is_only=is_only)
-        return for_small(self._workers, window=window, slow_since=self._loop.time() - self._settings.slow_s)
+        return for_small(self._workers, window=window, is_held_up=any(not worker.large for worker in self._held_up))
 
     def _on_reply(self, worker: Worker) -> None:
+        self._held_up.discard(worker)
         if worker.is_slowed and not worker.queue:
             self._set_aside(worker)
         if self._waiting:
@@ -176,6 +181,7 @@ class WorkerPool:
         self._keep_workers(1)
 
     def _on_gone(self, worker: Worker) -> None:
+        self._held_up.discard(worker)
         if worker in self._workers:
             self._workers.remove(worker)
         orphans = list(worker.queue)
@@ -226,7 +232,8 @@ class WorkerPool:
             if not worker.queue:
                 continue
             age = now - worker.head_since
-            hogs = age >= self._settings.slow_s and worker.used_s() >= HOGGING_S
+            used_s = worker.used_s() if age >= self._settings.slow_s else 0.0
+            hogs = used_s >= HOGGING_S
             stuck += hogs and age >= STUCK_S
             if hogs and not self._settings.in_background:
                 worker.slow_down()
@@ -237,8 +244,8 @@ class WorkerPool:
                 # The loop itself may have been held up with the reply unread: look again after it has read.
                 worker.suspected = True
                 delay = SUSPICION_S
-            elif age >= self._settings.slow_s:
-                self._rescue(worker, head_too=worker.is_slowed and age >= STARVED_S and not hogs)
+            elif used_s >= self._settings.slow_s or age >= STALLED_S:
+                self._hold_up(worker, head_too=worker.is_slowed and age >= STARVED_S and not hogs)
         self._expire_waiting(now)
         self._feed()
         if stuck:
@@ -261,6 +268,12 @@ class WorkerPool:
             worker.kill()
         else:
             self._rescue(worker)
+
+    def _hold_up(self, slow: Worker, *, head_too: bool) -> None:
+        """Rescue those behind it, unless it is seen for the first time since its last reply: the next may be unread."""
+        if slow in self._held_up:
+            self._rescue(slow, head_too=head_too)
+        self._held_up.add(slow)
 
     def _rescue(self, slow: Worker, *, head_too: bool = False) -> None:
         """Have what is queued behind a slow evaluation done by other workers too, once."""
