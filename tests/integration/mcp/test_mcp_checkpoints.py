@@ -39,6 +39,15 @@ async def decide(at: McpBench, decision: ApproverDecision, reason: str = "") -> 
     await at.at.gateway.rooms.approvals.desk.decide(BOB, Said(one.checkpoint_id, decision, reason))
 
 
+def noting(waits: asyncio.Event) -> Any:
+    """Hears that a call waits for a person."""
+
+    async def heard(_progress: float, _total: float | None, _message: str | None) -> None:
+        waits.set()
+
+    return heard
+
+
 async def watched(at: McpBench) -> Any:
     """Somebody who watches, so that there is somebody to ask."""
     watch = at.at.gateway.rooms.approvals.desk.watch(BOB, ())
@@ -134,6 +143,33 @@ async def test_a_call_that_is_held_open_goes_on_when_people_elsewhere_decide(soc
 
     assert "no such table" in text_of(answer)
     assert told[0][1] == "A person has to decide about this call."
+
+
+@pytest.mark.req("MCP-1", "CHK-4", "PIPE-10")
+@pytest.mark.parametrize("named", [False, True])
+async def test_calls_that_look_the_same_are_one_while_a_person_decides_unless_they_have_ids_of_their_own(
+    socket_directory: Path, named: bool
+) -> None:
+    async with mcp_bench(socket_directory, mcp={**PEOPLE, "hold_s": 30}, tools=asking_tools) as at:
+        watch = await watched(at)
+        metas: list[Any] = [{"dev.interlock/call_id": f"call-{one}"} if named else None for one in range(2)]
+        async with at.over_http() as client, asyncio.timeout(20):
+            waiting: list[asyncio.Event] = [asyncio.Event(), asyncio.Event()]
+            calls = [
+                asyncio.create_task(drop(client, meta=meta, progress_callback=noting(waits)))
+                for meta, waits in zip(metas, waiting, strict=True)
+            ]
+            for waits in waiting:
+                await waits.wait()
+            for one in await at.at.gateway.rooms.store.checkpoints.list_checkpoints((CheckpointState.OPEN,), 10):
+                said = Said(one.checkpoint_id, ApproverDecision.APPROVE, "")
+                await at.at.gateway.rooms.approvals.desk.decide(BOB, said)
+            answers = [await call for call in calls]
+        await watch.aclose()
+        assert len(await checkpoints(at)) == 1 + named
+    assert {text_of(one) for one in answers} == {"dropped users"}
+    assert len({meta_of(one)["dev.interlock/call_id"] for one in answers}) == 1 + named
+    assert len(at.at.ledger.ran) == 1 + named
 
 
 @pytest.mark.req("MCP-1", "CHK-9")

@@ -18,8 +18,8 @@ from interlock.admin import Admin
 from interlock_gateway.app import running
 from interlock_gateway.cli.config import effective
 from interlock_gateway.cli.main import app
-from interlock_gateway.cli.wrapping import Wrapped, _name_of, free_slot
-from interlock_gateway.config import Config, ProviderConfig
+from interlock_gateway.cli.wrapping import Wrapped, _name_of, free_slot, wrapped_config
+from interlock_gateway.config import Config, ProviderConfig, StateConfig
 from interlock_gateway.config_providers import McpUpstreamConfig, ProviderCredentialsConfig
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -216,6 +216,17 @@ def test_a_wrapped_server_is_called_by_its_package(command: tuple[str, ...], nam
     assert _name_of(command) == name
     assert Wrapped(command, "mine", None, "INFO").provider == "mine"
     assert Wrapped(command, "", None, "INFO").slot != Wrapped((*command, "x"), "", None, "INFO").slot
+
+
+@pytest.mark.req("MCP-4", "DEFER-1")
+def test_a_wrapped_servers_tools_are_all_listed_unless_a_configuration_says_otherwise(socket_directory: Path) -> None:
+    base = Config(state=StateConfig(dir=socket_directory))
+    alone, configured = (
+        wrapped_config(base, Wrapped(("npx", "server"), "", file, "INFO"), socket_directory).deferred.threshold
+        for file in (None, socket_directory / "interlock.yaml")
+    )
+    assert alone > 100_000
+    assert configured == base.deferred.threshold
 
 
 @pytest.mark.req("MCP-1", "MCP-4")
