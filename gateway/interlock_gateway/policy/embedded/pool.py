@@ -30,8 +30,7 @@ STUCK_S = 0.02
 HOGGING_S = 0.01
 # One that takes so many times as long as it may costs its worker's life, whatever it used: the worker hangs.
 HUNG = 4
-# One this old is slow whatever it used; before that it may just as well wait for its turn of the processor, which it
-# would not get sooner elsewhere.
+# One this old is slow, whatever it used: younger, it may wait for its turn of the processor, as it would elsewhere.
 STALLED_S = 0.05
 # One that has given way to all others for so long without having had much of the processor is sent to another, too.
 STARVED_S = 0.1
@@ -101,8 +100,7 @@ class WorkerPool:
         """Start every worker. Raises `PolicyUnavailableError` when one cannot be started or loaded."""
         self._loop = asyncio.get_running_loop()
         starting = [self._begin(self._start_worker()) for _ in range(0 if self._closed else self._settings.workers)]
-        try:
-            # All are waited for, also when one has failed: the pool is left whole or not at all.
+        try:  # all are waited for, also when one has failed: the pool is left whole or not at all
             started = await asyncio.gather(*starting, return_exceptions=True)
             self._check_started(started)
         except BaseException:
@@ -270,7 +268,7 @@ class WorkerPool:
             self._rescue(worker)
 
     def _hold_up(self, slow: Worker, *, head_too: bool) -> None:
-        """Rescue those behind it, unless it is seen for the first time since its last reply: the next may be unread."""
+        """Rescue those behind it, seen so twice without a reply in between: the first time there may be one unread."""
         if slow in self._held_up:
             self._rescue(slow, head_too=head_too)
         self._held_up.add(slow)

@@ -1,0 +1,141 @@
+"""When a policy worker is held to be slow: by the processor time that it used, and never by a reply nobody has read.
+
+On a machine with more to do than it can, every evaluation is old. What is then evaluated once more elsewhere leaves it
+with even more to do (REL-8).
+"""
+
+import asyncio
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from engine_bundles import bundle
+from interlock_gateway.policy.embedded import pool
+from interlock_gateway.policy.embedded.pool import PoolSettings, WorkerPool
+from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits
+from interlock_gateway.policy.embedded.wire import Reply
+from waiting import eventually
+
+SETTINGS = PoolSettings(workers=2, most_workers=2, timeout_s=60.0, slow_s=0.0005)
+
+
+class Pretended(Worker):
+    """A worker without a process: it answers when it is told to, and says that it used so much of the processor."""
+
+    used = 0.0
+    looks = 0
+    has_replied = False
+    """Whether its reply is there, and is read after the next look."""
+
+    @property
+    def ready(self) -> bool:
+        return True
+
+    async def connect(self) -> None:
+        """It is there."""
+
+    def load(self, policies: bytes) -> None:
+        del policies
+        self.loaded.set_result((Reply.OK, b""))
+
+    def send(self, evaluation: Evaluation) -> None:
+        if not self.queue:
+            self.head_since = self.loop.time()
+        evaluation.copies += 1
+        self.queue.append(evaluation)
+
+    def used_s(self) -> float:
+        self.looks += 1
+        if self.has_replied and self.queue:
+            self.loop.call_soon(self.reply)
+        return self.used
+
+    def slow_down(self) -> None:
+        self.is_slowed = True
+
+    def reply(self) -> None:
+        self._received(Reply.OK, b"")
+
+    def kill(self) -> None:
+        if not self.reaped.done():
+            self.reaped.set_result(None)
+            self.on_gone(self)
+
+    def bury(self) -> None:
+        self.kill()
+
+    async def looked_at(self, times: int) -> None:
+        """Return when the pool has looked at it so many times more."""
+        until = self.looks + times
+        await eventually(lambda: self.looks >= until)
+
+
+@asynccontextmanager
+async def two(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[WorkerPool, Pretended, Pretended]]:
+    """A pool, the worker that evaluates first, and the other one."""
+    made: list[Pretended] = []
+
+    def launch(
+        _limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]
+    ) -> Pretended:
+        process = cast("subprocess.Popen[bytes]", SimpleNamespace(pid=0))
+        with socket.socket() as nowhere:
+            made.append(Pretended(process, nowhere, asyncio.get_running_loop(), on_reply, on_gone))
+        return made[-1]
+
+    monkeypatch.setattr(pool, "launch", launch)
+    monkeypatch.setattr(pool, "STALLED_S", 60.0)
+    tried = WorkerPool(bundle(), SETTINGS)
+    await tried.start()
+    try:
+        first, second = made
+        yield tried, first, second
+    finally:
+        await tried.close()
+
+
+def submit(tried: WorkerPool, count: int) -> None:
+    for number in range(count):
+        tried.submit(b"%d" % number).add_done_callback(lambda answer: answer.cancelled() or answer.exception())
+
+
+@pytest.mark.req("REL-8")
+async def test_whoever_waits_for_a_turn_of_the_processor_has_nothing_evaluated_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with two(monkeypatch) as (tried, first, second):
+        submit(tried, 6)
+        await first.looked_at(5)
+        assert (len(first.queue), len(second.queue)) == (3, 3)
+        submit(tried, 2)
+        assert (len(first.queue), len(second.queue)) == (4, 4), "both are given more to do, behind what is old"
+
+
+@pytest.mark.req("REL-7")
+async def test_what_is_queued_behind_a_slow_evaluation_is_evaluated_elsewhere_and_nothing_more_is_queued_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with two(monkeypatch) as (tried, first, second):
+        submit(tried, 4)
+        head, behind = first.queue
+        first.used = 0.005
+        second.reply()
+        second.reply()
+        await eventually(lambda: behind in second.queue)
+        assert head not in second.queue
+        submit(tried, 1)
+        assert len(first.queue) == 2
+
+
+@pytest.mark.req("REL-8")
+async def test_a_worker_whose_reply_was_only_unread_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with two(monkeypatch) as (tried, first, second):
+        first.used, first.has_replied = 0.005, True
+        submit(tried, 16)
+        await eventually(lambda: not first.queue)
+        assert first.looks == 8
+        assert [evaluation.copies for evaluation in second.queue] == [1] * 8
