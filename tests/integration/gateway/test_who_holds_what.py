@@ -10,6 +10,7 @@ from interlock_gateway.config import IdentityConfig, TokenConfig
 from interlock_gateway.http2.status import Status
 from interlock_gateway.identity.authenticate import new_token
 from interlock_gateway.transport.http2 import connection as http2_connection
+from interlock_gateway.transport.http2 import intake
 from raw_wire import Wire, message, wired
 
 ECHO = gateway_service_pb2.CallToolRequest(
@@ -86,7 +87,7 @@ async def test_one_connection_too_many_is_closed_and_those_before_it_are_served(
     address = at.gateway.endpoints.agents[0]
     async with wired(address) as first:
         assert (await first.ask(message(ECHO))).status == Status.OK
-        monkeypatch.setattr(http2_connection, "CONNECTIONS", 1)
+        monkeypatch.setattr(intake, "CONNECTIONS", 1)
         async with wired(address) as second:
             await second.until_closed()
         assert (await first.ask(message(ECHO))).status == Status.OK
@@ -96,7 +97,7 @@ async def test_one_connection_too_many_is_closed_and_those_before_it_are_served(
 async def test_who_connects_and_is_nobody_makes_room_for_those_who_come_later(
     at: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http2_connection, "CONNECTIONS", 3)
+    monkeypatch.setattr(intake, "CONNECTIONS", 3)
     address = at.gateway.endpoints.agents[0]
     async with wired(address) as known, wired(address) as stranger, wired(address) as asking:
         assert (await known.ask(message(ECHO))).status == Status.OK
@@ -115,7 +116,7 @@ async def test_who_connects_and_is_nobody_makes_room_for_those_who_come_later(
 async def test_one_principal_with_every_connection_keeps_nobody_out(
     socket_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http2_connection, "CONNECTIONS", 4)
+    monkeypatch.setattr(intake, "CONNECTIONS", 4)
     (token, digest), (other, other_digest) = new_token(), new_token()
     tokens = (TokenConfig(principal="greedy", sha256=digest), TokenConfig(principal="other", sha256=other_digest))
     greedy = b"Bearer " + token.encode()

@@ -2,10 +2,8 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from time import thread_time
 
 from ngh2 import (
@@ -34,10 +32,9 @@ from interlock_gateway.http2.fields import (
 )
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.identity.peer import Peer
-from interlock_gateway.sessions.gate import Gate
-from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2.call import Call, status_fields
 from interlock_gateway.transport.http2.elsewhere import SpeaksSecond
+from interlock_gateway.transport.http2.intake import SHARES, Intake
 from interlock_gateway.transport.tls.connected import OtherProtocolError, connected_peer
 
 STREAMS = 2048
@@ -48,16 +45,10 @@ UNREAD_BYTES = 64 * 1024 * 1024
 ALL_UNREAD_BYTES = 4 * UNREAD_BYTES
 UNREAD_SHARE_BYTES = 1024 * 1024
 """Answers that all connections of a listener may leave unread before those that left more than a little are refused."""
-CONNECTIONS = 1024
-"""Connections that a listener has at once. One more takes the place of the oldest on which nobody known has called, or
-somebody who has most of them."""
 DIALOGUES = 32
 """Dialogues that a listener has under way at once: anybody may begin one, and each may hold a megabyte or two."""
 ANYBODYS_CALLS = 64
 """Calls that anybody may make, such as watches of health, that one connection may have under way at once."""
-SHARES = 4
-"""One connection may hold one of so many parts of what the requests that are arriving may hold. One principal may have
-all of so many parts of the connections but one."""
 LAST_HEARD_S = 1.0
 """How long a client is listened to that has been told all, and does not close."""
 MANY_REFUSED = 8
@@ -65,58 +56,6 @@ MANY_REFUSED = 8
 _PLAIN = (b"grpc-accept-encoding", b"identity")
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Intake:
-    """What a listener's connections share: what is served there, how large a request may be, what is under way."""
-
-    served: Mapping[bytes, Served]
-    max_bytes: int
-    most_held: int
-    gate: Gate | None = None
-    held: int = 0
-    unread: int = 0
-    dialogues: int = 0
-    connections: "set[ServerConnection]" = field(default_factory=set)
-    strangers: "dict[ServerConnection, None]" = field(default_factory=dict)
-    """Those of the connections on which nobody known has called yet, or who had too many: the oldest first."""
-    held_by: Counter[str] = field(default_factory=Counter)
-    """How many of the others each principal has."""
-    handshakes: "dict[asyncio.Task[None], None]" = field(default_factory=dict)
-    """Of TLS, under way: the oldest first."""
-    empty: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the last connection goes."""
-    nothing_here: str = "there is no such method here"
-    """What is said of methods that are not served."""
-
-    def know(self, connection: "ServerConnection", principal_id: str) -> bool:
-        """The principal calls on the connection; false when it has so many that this one goes on making room."""
-        if self.held_by[principal_id] >= max(1, CONNECTIONS * (SHARES - 1) // SHARES):
-            return False
-        self.strangers.pop(connection, None)
-        self.held_by[principal_id] += 1
-        return True
-
-    def forget(self, connection: "ServerConnection", principal_id: str) -> None:
-        """The connection is gone; `principal_id` is empty when it was nobody's."""
-        self.connections.discard(connection)
-        self.strangers.pop(connection, None)
-        if principal_id:
-            self.held_by[principal_id] -= 1
-            if not self.held_by[principal_id]:
-                del self.held_by[principal_id]
-        if not self.connections:
-            self.empty.set()
-
-    def make_room(self) -> bool:
-        """Close the connection of the oldest stranger, one too many being there; whether there was any."""
-        _log.info("too many connections: one more was closed", extra={"most": CONNECTIONS})
-        oldest = next(iter(self.strangers), None)
-        if oldest is not None:
-            del self.strangers[oldest]
-            oldest.abort()
-        return oldest is not None
 
 
 class ServerConnection(SpeaksSecond):
@@ -165,7 +104,7 @@ class ServerConnection(SpeaksSecond):
             self.abort()
         if self.peer.encrypted:
             self.speak()  # that it is HTTP/2 was agreed on
-        if len(self._intake.connections) > CONNECTIONS:
+        if self._intake.is_too_full:
             self._intake.make_room()
 
     def data_received(self, data: bytes) -> None:

@@ -12,7 +12,8 @@ from interlock_gateway.config_loader.addresses import TcpAddress, UnixAddress, p
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.transport.grpc.binding import only_owner, refuse_taken
 from interlock_gateway.transport.grpc.endpoint import Served
-from interlock_gateway.transport.http2.connection import Intake, ServerConnection
+from interlock_gateway.transport.http2.connection import ServerConnection
+from interlock_gateway.transport.http2.intake import Intake
 from interlock_gateway.transport.http2.tls_door import TlsDoor
 from interlock_gateway.transport.tls.server_tls import ServerTls
 

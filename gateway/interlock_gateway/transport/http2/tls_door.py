@@ -11,7 +11,8 @@ import ssl
 from functools import partial
 
 from interlock_gateway.identity.refusals import Seldom
-from interlock_gateway.transport.http2.connection import CONNECTIONS, Intake, ServerConnection
+from interlock_gateway.transport.http2.connection import ServerConnection
+from interlock_gateway.transport.http2.intake import CONNECTIONS, Intake
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
 HANDSHAKE_S = 10.0

@@ -18,8 +18,9 @@ from uvicorn.server import ServerState
 from interlock_gateway.identity.authenticate import Authenticator
 from interlock_gateway.identity.peer import Peer
 from interlock_gateway.transport.http.listener import LAST_WORDS_S, Impatience, http_config
-from interlock_gateway.transport.http2.connection import Intake, ServerConnection
+from interlock_gateway.transport.http2.connection import ServerConnection
 from interlock_gateway.transport.http2.elsewhere import GRPC_IS_ELSEWHERE, PREFACE
+from interlock_gateway.transport.http2.intake import Intake
 from interlock_gateway.transport.mcp.browsers import Browsers
 from interlock_gateway.transport.mcp.opened import failed, succeeded
 from interlock_gateway.transport.mcp.parts import SurfaceParts
