@@ -326,12 +326,11 @@ class HttpDoor:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._host is None or failed(self._host):
             self._host = asyncio.create_task(self._opened())
-        try:
-            await asyncio.shield(self._host)
-        except Exception:  # noqa: BLE001 - whatever it was, it was logged, and the next who comes tries again
-            await _say_not_now(send)
+        if self._app is None:
+            await succeeded(self._host)
+        if self._app is None:
+            await _say_not_now(send)  # why not was logged, and the next who comes tries again
             return
-        assert self._app is not None, "who waited for the host has it"
         await self._app(scope, receive, send)
 
     def _ready(self) -> "McpHttp | None":
