@@ -8,22 +8,48 @@ findings contains finding if {
 }
 
 class_findings contains finding if {
-	of_class("bash")
+	input.tool.metadata.permission_class == "bash"
 	some finding in data.interlock.rules.bash.findings
 }
 
 class_findings contains finding if {
-	of_class("file")
+	input.tool.metadata.permission_class == "file"
 	some finding in data.interlock.rules.file.findings
 }
 
 class_findings contains finding if {
-	of_class("webfetch")
+	input.tool.metadata.permission_class == "webfetch"
 	some finding in data.interlock.rules.webfetch.findings
 }
 
 class_findings contains finding if {
-	of_class("sql")
+	input.tool.metadata.permission_class == "sql"
+	some finding in data.interlock.rules.sql.findings
+}
+
+# Facts of another class than the tool's.
+class_findings contains finding if {
+	not usually_declared
+	some finding in facts_findings
+}
+
+facts_findings contains finding if {
+	input.call.facts.class == "bash"
+	some finding in data.interlock.rules.bash.findings
+}
+
+facts_findings contains finding if {
+	input.call.facts.class == "file"
+	some finding in data.interlock.rules.file.findings
+}
+
+facts_findings contains finding if {
+	input.call.facts.class == "webfetch"
+	some finding in data.interlock.rules.webfetch.findings
+}
+
+facts_findings contains finding if {
+	input.call.facts.class == "sql"
 	some finding in data.interlock.rules.sql.findings
 }
 
@@ -33,9 +59,11 @@ classless if {
 	input.call.facts.class == ""
 }
 
-of_class(class) if input.tool.metadata.permission_class == class
-
-of_class(class) if input.call.facts.class == class
+of_class(class) if {
+	input.tool.metadata.permission_class == class
+} else if {
+	input.call.facts.class == class
+}
 
 # Values as a person would recognise them, not more than a few.
 shown(values) := concat(", ", array.slice(sort(values), 0, 5))

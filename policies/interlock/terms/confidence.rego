@@ -10,13 +10,17 @@ confidence_declared := input.tool.capability.min_confidence if is_number(input.t
 
 else := 100 if _ = input.tool.capability.min_confidence
 
-confidence_required := confidence_declared if not confidence_configured
+confidence_required := confidence_declared if no_minimums(data.interlock.settings.confidence)
 
 else := max({confidence_declared} | confidence_raised)
 
-confidence_configured if {
-	some minimums in data.interlock.settings.confidence
-	minimums != {}
+no_minimums(settings) if {
+	settings == {
+		"minimum_by_effect": {},
+		"minimum_by_principal": {},
+		"minimum_by_role": {},
+		"minimum_by_session_label": {},
+	}
 }
 
 confidence_raised contains data.interlock.settings.confidence.minimum_by_effect[input.tool.effect]
@@ -33,15 +37,10 @@ confidence_raised contains minimum if {
 	minimum := minimum_by_value[input.session.labels[name]]
 }
 
-confidence_gate if {
-	not confidence_needless
-	confidence_required > 0
-}
-
 # What is true of most tools is looked at first.
 confidence_needless if {
 	object.get(input.tool.capability, "min_confidence", 0) == 0
-	not confidence_configured
+	no_minimums(data.interlock.settings.confidence)
 }
 
 # What is shown of the two numbers. OPA and the embedded engine write very small and very large ones differently.

@@ -6,27 +6,30 @@ paths := input.call.facts.file if {
 	input.call.facts.extracted == true
 }
 
+# Rules about writing.
+findings contains finding if {
+	not data.interlock.rules.read_only
+	some finding in write_findings
+}
+
 # A path's last part, as it leads and as it was given, in lower case.
 names(argument) := {lower(argument[key]) | some key in {"name", "given_name"}}
 
-# A file that may hold secrets, by its name and the directories it lies in, all in lower case.
-secret(_, segments) if {
-	some segment in segments
-	data.interlock.settings.file.secret_directories[segment]
-}
-
-secret(name, _) if data.interlock.settings.file.secret_names[name]
-
-secret(name, _) if {
-	some prefix in data.interlock.settings.file.secret_prefixes
-	startswith(name, prefix)
-	not data.interlock.settings.file.public_names[name]
-}
-
-secret(name, _) if {
+# A file that may hold secrets as `list`, the settings of this class, says: by its name, or the directories it lies in.
+# All in lower case.
+secret(list, name, segments) if {
+	list.secret_names[name]
+} else if {
 	parts := split(name, ".")
+	list.secret_extensions[parts[count(parts) - 1]]
 	count(parts) > 1
-	data.interlock.settings.file.secret_extensions[parts[count(parts) - 1]]
+} else if {
+	some prefix in list.secret_prefixes
+	startswith(name, prefix)
+	not list.public_names[name]
+} else if {
+	some segment in segments
+	list.secret_directories[segment]
 }
 
 # What is never written, and what others act on: a name or a directory, in lower case.

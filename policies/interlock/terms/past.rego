@@ -2,34 +2,23 @@ package interlock.rules
 
 # Rules that the settings call for, and those about what a session has read, are asked only about calls that one of them
 # can concern: to find out about all of them together costs as much as to find out about one.
-findings contains finding if {
+governed_findings contains finding if {
 	not of_no_concern
 	some finding in concerned_findings
 }
 
-# All that follows in one rule, because asking three takes twice as long.
 of_no_concern if {
 	input.session.taints == []
 	input.tool.open_world == false
 	settings := data.interlock.settings
-	class := input.tool.metadata.permission_class
-	not settings.taint.by_class[class]
-	settings.taint.by_tool == {}
-	settings.taint.by_label == {}
-	settings.sequence.rules == {}
-	settings.rate == {"by_effect": {}, "by_tool": {}, "calls": {}, "destructive": {}}
-	settings.time == {"freezes": {}, "windows": {}}
-	settings.redaction == {"by_class": {}, "by_session_label": {}, "by_tool": {}}
+	no_marks_listed(settings.taint)
+	idle(settings)
 }
 
 # Nothing that it brings in is looked at.
 nothing_to_mark if {
-	input.tool.open_world == false
-	settings := data.interlock.settings.taint
-	class := input.tool.metadata.permission_class
-	not settings.by_class[class]
-	settings.by_tool == {}
-	settings.by_label == {}
+	closed_world
+	no_marks_listed(data.interlock.settings.taint)
 }
 
 # It could bring in nothing but what the session is marked with, as long as the settings are those that ship.
@@ -42,8 +31,15 @@ nothing_to_mark if {
 	settings.by_label == {}
 }
 
-settings_idle if {
-	settings := data.interlock.settings
+# Neither the call's class nor its tool nor a label is among those whose calls mark a session.
+no_marks_listed(settings) if {
+	class := input.tool.metadata.permission_class
+	not settings.by_class[class]
+	settings.by_tool == {}
+	settings.by_label == {}
+}
+
+idle(settings) if {
 	settings.sequence.rules == {}
 	settings.rate == {"by_effect": {}, "by_tool": {}, "calls": {}, "destructive": {}}
 	settings.time == {"freezes": {}, "windows": {}}
@@ -51,7 +47,7 @@ settings_idle if {
 }
 
 concerned_findings contains finding if {
-	not settings_idle
+	not idle(data.interlock.settings)
 	some finding in asked_for_findings
 }
 
@@ -61,7 +57,7 @@ concerned_findings contains finding if {
 }
 
 concerned_findings contains finding if {
-	not unmarked
+	not input.session.taints == []
 	not stays_inside
 	some finding in taint_findings
 }
@@ -89,8 +85,6 @@ asked_for_findings contains finding if {
 	some finding in redaction_findings
 }
 
-unmarked if input.session.taints == []
-
 # It was asked about when it was made, and is counted since then: people have looked at it, or the gateway goes on with it.
 asked_before if resuming
 
@@ -107,9 +101,11 @@ class_reads if {
 	harmless_by_code(finding.code)
 }
 
-harmless_by_code(code) if endswith(code, "read_only")
-
-harmless_by_code(code) if endswith(code, "_routine")
+harmless_by_code(code) if {
+	endswith(code, "read_only")
+} else if {
+	endswith(code, "_routine")
+}
 
 # It can be taken back, before or after it has been previewed.
 recoverable if input.tool.capability.reversible == true

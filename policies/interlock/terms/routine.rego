@@ -2,43 +2,55 @@ package interlock.rules.bash
 
 # Routine work: every command is on its list or only reads, and nothing in it is hidden or leads outside.
 routine if {
-	script.dynamic == false
-	script.functions == []
-	script.aliases == []
-	count(script.commands) > 0
-	script.directory.inside == true
-	every command in script.commands {
+	found := script
+	found.dynamic == false
+	found.functions == []
+	found.aliases == []
+	count(found.commands) > 0
+	found.directory.inside == true
+	every command in found.commands {
 		routine_command(command)
 	}
-	every path in script.paths {
+	every path in found.paths {
 		plain(path)
 		well_placed(path)
 	}
-	every write in script.writes {
+	every write in found.writes {
 		write.location == "stream"
 	}
-	every assignment in script.assignments {
+	every assignment in found.assignments {
 		plainly_set(assignment)
 	}
 }
 
 # No device stands in the place of a file that is written.
-well_placed(path) if path.location == "inside"
-
 well_placed(path) if {
+	path.location == "inside"
+} else if {
 	path.location == "stream"
 	path.role == "redirection"
 }
 
-routine_command(command) if reading(command)
-
 routine_command(command) if {
+	reading(command)
+} else if {
 	command.interprets == null
 	working(command)
+} else if {
+	disposing(command)
+} else if {
+	own_code(command)
+} else if {
+	small_script(command)
+} else if {
+	# What is asked for its version does nothing else.
+	count(command.argv) == 2
+	command.argv[0] == command.name
+	command.argv[1] in {"--version", "-version", "-V", "-v"}
 }
 
 # Code of the project's own: a file inside, by the path that is written down.
-routine_command(command) if {
+own_code(command) if {
 	command.interprets.source == "file"
 	is_string(command.interprets.script)
 	command.argv[0] == command.name
@@ -63,27 +75,19 @@ plainly_set(assignment) if {
 }
 
 # A small script in the command itself, of a kind that can neither run nor write anything but what it is given.
-routine_command(command) if {
+small_script(command) if {
 	command.interprets.source == "argument"
 	some pattern in data.interlock.settings.bash.routine_scripts[command.interprets.language]
 	regex.match(pattern, command.interprets.code)
 	working(command)
 }
 
-routine_command(command) if disposing(command)
-
-# What is asked for its version does nothing else.
-routine_command(command) if {
-	count(command.argv) == 2
-	command.argv[0] == command.name
-	command.argv[1] in {"--version", "-version", "-V", "-v"}
-}
-
 working(command) if {
 	list := data.interlock.settings.bash.routine
 	condition := list[working_name(command, list)]
 	working_as(command, condition)
-	working_as(command, object.get(list, concat(" ", [command.name, "*"]), {}))
+	working_as(command, of_every_kind(command, list))
+	is_array(command.flags)
 	harmless(command)
 }
 
@@ -100,6 +104,8 @@ working_name(command, list) := command.argv[0] if {
 }
 
 working_as(command, condition) if {
+	condition == {}
+} else if {
 	not given_any(command, object.get(condition, "except", []))
 	every flag in command.flags {
 		flag in object.get(condition, "only", command.flags)
@@ -163,25 +169,33 @@ grave(command) if {
 
 # What strangers wrote may be in what it shows.
 brings_in if {
+	list := data.interlock.settings.bash.brings_in
 	some [name, _] in known
-	data.interlock.settings.bash.brings_in[name] == true
+	list[name] == true
 }
 
 # It names no secret and no place in the net, and if it writes, no file that others act on.
 harmless(command) if {
 	every operand in command.operands {
 		is_string(operand)
-		not secret_name(operand)
+		not operand in secret_operands
 		not in_the_net(operand)
 	}
 	not writes_guarded(command)
 }
 
-in_the_net(operand) if contains(operand, "://")
+in_the_net(operand) if {
+	contains(operand, ":")
+	leads_out(operand)
+}
 
-in_the_net(operand) if startswith(operand, "ext::")
-
-in_the_net(operand) if regex.match(`^[^/ ]+@[^/ ]+:`, operand)
+leads_out(operand) if {
+	contains(operand, "://")
+} else if {
+	startswith(operand, "ext::")
+} else if {
+	regex.match(`^[^/ ]+@[^/ ]+:`, operand)
+}
 
 writes_guarded(command) if {
 	writing_files(command)
@@ -197,18 +211,20 @@ writes_guarded(command) if {
 	disposable(operand)
 }
 
-writing_files(command) if data.interlock.settings.bash.writers[command.name]
-
-writing_files(command) if command.interprets.source == "argument"
-
-writing_files(command) if command.subcommand == "mv"
+writing_files(command) if {
+	data.interlock.settings.bash.writers[command.name]
+} else if {
+	command.interprets.source == "argument"
+} else if {
+	command.subcommand == "mv"
+}
 
 # Directories that builds make again: `rm -rf dist`.
 disposing(command) if {
-	data.interlock.settings.bash.routine_verdict == "allow"
-	script.directory.inside == true
 	command.argv[0] == "rm"
 	not command.implied
+	script.directory.inside == true
+	data.interlock.settings.bash.routine_verdict == "allow"
 	count(command.operands) > 0
 	every operand in command.operands {
 		disposable(operand)

@@ -11,25 +11,19 @@ declared if {
 	input.tool.effect in {"read_only", "mutating", "destructive"}
 }
 
+# Of calls of these classes nothing is known that says otherwise than their tool.
 read_only if {
-	classless
 	input.tool.effect == "read_only"
+	input.tool.metadata.permission_class in {"", "file", "bash"}
+	input.call.facts.class in {"", "file", "bash"}
 	declared
-}
-
-read_only if {
-	not classless
-	class_read_only
-}
-
-class_read_only if {
+} else if {
 	input.tool.effect == "read_only"
 	declared
 	not contradicted
+} else if {
+	reading_statements
 }
-
-# Whatever its tool could do, this call only reads.
-class_read_only if reading_statements
 
 # What is known about the call says otherwise than its tool does, or does not say it.
 contradicted if {
@@ -42,6 +36,7 @@ contradicted if {
 	not data.interlock.rules.webfetch.only_asks
 }
 
+# Whatever its tool could do, this call only reads.
 reading_statements if {
 	input.tool.metadata.permission_class == "sql"
 	data.interlock.rules.sql.reads_only
@@ -58,12 +53,11 @@ contained if input.tool.external_effect == false
 # The rules of its permission class decide about its calls, in place of the general ones.
 owned if {
 	not classless
-	class_owned
+	input.tool.metadata.permission_class in data.interlock.settings.generic.owned_classes
+} else if {
+	input.tool.metadata.permission_class == "sql"
+	reading_statements
 }
-
-class_owned if input.tool.metadata.permission_class in data.interlock.settings.generic.owned_classes
-
-class_owned if reading_statements
 
 # What is asked for has been asked, or is asked by the gateway itself: applying a preview, undoing an operation.
 resuming if input.call.kind in {"apply", "undo"}

@@ -5,7 +5,7 @@ package interlock.rules.bash
 # description: What these commands destroy cannot be brought back. The settings list them.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "bash_destructive",
 	"message": sprintf("destructive command: %s", [commands_shown(destroying)]),

@@ -7,7 +7,7 @@ package interlock.rules.bash
 #   is not known, and characters that nobody sees are refused.
 # custom:
 #   requirements: [PIPE-5, POL-3, POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "bash_dynamic",
 	"message": "what the command runs is only known at run time; write the program and its script out",

@@ -5,7 +5,7 @@ package interlock.rules.bash
 # description: Installing and publishing packages runs what others wrote; the settings say whether a person decides.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": data.interlock.settings.bash.package_managers_verdict,
 	"code": "bash_package_manager",
 	"message": sprintf("installs or publishes packages: %s", [commands_shown(packaging)]),

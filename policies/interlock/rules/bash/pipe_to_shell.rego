@@ -5,7 +5,7 @@ package interlock.rules.bash
 # description: An interpreter that takes its script from a pipe runs what nobody has seen.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "bash_pipe_to_shell",
 	"message": sprintf("runs code that comes out of a pipe: %s", [commands_shown(piped)]),

@@ -5,7 +5,7 @@ package interlock.rules.bash
 # description: Commands that run others as another user are refused.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "bash_privilege",
 	"message": sprintf("runs with other rights: %s", [commands_shown(privileged)]),

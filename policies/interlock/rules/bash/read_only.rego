@@ -17,27 +17,28 @@ findings contains {
 }
 
 reads_only if {
-	script.dynamic == false
-	script.assignments == []
-	script.functions == []
-	script.aliases == []
-	count(script.commands) > 0
+	found := script
+	found.dynamic == false
+	found.assignments == []
+	found.functions == []
+	found.aliases == []
+	count(found.commands) > 0
 	whereabouts_known
-	every command in script.commands {
+	every command in found.commands {
 		reading(command)
 	}
-	every path in script.paths {
+	every path in found.paths {
 		plain(path)
 	}
-	every write in script.writes {
+	every write in found.writes {
 		write.location == "stream"
 	}
 }
 
 # Where the script reads is known, or there is nothing to read but the directory it stands in.
-whereabouts_known if script.directory.inside == true
-
 whereabouts_known if {
+	script.directory.inside == true
+} else if {
 	script.directory.changed == false
 	every command in script.commands {
 		command.operands == []
@@ -48,9 +49,7 @@ whereabouts_known if {
 plain(path) if {
 	path.inside == true
 	path.glob == false
-}
-
-plain(path) if {
+} else if {
 	path.inside == true
 	given := path.given
 	not hidden(given)
@@ -69,14 +68,24 @@ reading(command) if {
 	list := data.interlock.settings.bash.read_only
 	condition := list[reading_name(command, list)]
 	reading_as(command, condition)
-	reading_as(command, object.get(list, concat(" ", [command.name, "*"]), {}))
+	reading_as(command, of_every_kind(command, list))
+	is_array(command.flags)
+	every operand in command.operands {
+		is_string(operand)
+		not operand in secret_operands
+	}
 }
 
 reading_name(command, list) := command.name if list[command.name]
 
 else := concat(" ", [command.name, command.subcommand]) if is_string(command.subcommand)
 
+# What the list says of a program whatever its subcommand: "git *".
+of_every_kind(command, list) := object.get(list, concat(" ", [command.name, "*"]), {})
+
 reading_as(command, condition) if {
+	condition == {}
+} else if {
 	not given_any(command, object.get(condition, "except", []))
 	every flag in command.flags {
 		flag in object.get(condition, "only", command.flags)
@@ -85,14 +94,14 @@ reading_as(command, condition) if {
 		one_of(operand, object.get(condition, "operands", ["*"]))
 	}
 	count(command.operands) <= object.get(condition, "most_operands", count(command.operands))
-	every operand in command.operands {
-		not secret_name(operand)
-	}
 }
 
-# An operand that is named like a file with secrets, whether or not the gateway sees such a file: `.env`, `HEAD:.env`.
-secret_name(operand) if {
+# Operands that are named like files with secrets, whether or not the gateway sees such a file: `.env`, `HEAD:.env`.
+secret_operands contains operand if {
+	list := data.interlock.settings.file
+	some command in script.commands
+	some operand in command.operands
 	is_string(operand)
 	segments := split(replace(lower(operand), ":", "/"), "/")
-	data.interlock.rules.file.secret(segments[count(segments) - 1], segments)
+	data.interlock.rules.file.secret(list, segments[count(segments) - 1], segments)
 }

@@ -5,7 +5,7 @@ package interlock.rules.bash
 # description: Commands are given no file that holds secrets; the settings of the class `file` say which these are.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "secret_path",
 	"message": sprintf("names a file that may hold secrets: %s", [data.interlock.rules.shown(secrets)]),
@@ -15,8 +15,8 @@ findings contains {
 }
 
 secrets contains object.get(path, "given", "a file") if {
+	list := data.interlock.settings.file
 	some path in script.paths
 	is_string(path.normalised)
-	segments := split(lower(path.normalised), "/")
-	data.interlock.rules.file.secret(segments[count(segments) - 1], segments)
+	secret_path(list, path)
 }

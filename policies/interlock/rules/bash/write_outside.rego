@@ -7,7 +7,7 @@ package interlock.rules.bash
 #   given no path outside of it. A place that is only known at run time counts as outside.
 # custom:
 #   requirements: [POL-3, POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "bash_write_outside",
 	"message": sprintf("writes outside the workspace: %s", [data.interlock.rules.shown(written_outside)]),

@@ -19,13 +19,21 @@ change_findings contains {
 	"rule": "budget/destructive",
 } if {
 	not harmless
-	not undoing
+	not within_budgets
+	not input.call.kind == "undo"
 	not external_effect_previewed
 	some [span, most] in spent_budgets
 	not class_reads
 }
 
 harmless if input.tool.effect in {"read_only", "mutating"}
+
+# What nearly always holds, seen in one rule.
+within_budgets if {
+	budget := data.interlock.settings.budget
+	input.session.counters.destructive_calls < budget.destructive_per_session
+	input.principal.recent.destructive.day < budget.destructive_per_day
+}
 
 spent_budgets contains ["in a session", most] if {
 	most := data.interlock.settings.budget.destructive_per_session

@@ -7,15 +7,14 @@ package interlock.rules
 #   rule about that.
 # custom:
 #   requirements: [CHK-1, POL-3]
-change_findings contains {
+general_findings contains {
 	"verdict": "checkpoint",
 	"code": "checkpoint_required",
 	"message": sprintf("%s is destructive and can be neither previewed nor undone", [tool_name]),
 	"rule": "checkpoint/destructive",
 } if {
 	input.tool.effect == "destructive"
-	not owned
-	not previewable
-	not reversible
-	not undoing
+	not input.tool.safety_level == 2
+	not input.tool.safety_level == 1
+	not input.call.kind == "undo"
 }

@@ -7,20 +7,19 @@ package interlock.rules
 #   that is at apply, with the preview at hand.
 # custom:
 #   requirements: [TOOL-2, POL-3]
-change_findings contains {
+general_findings contains {
 	"verdict": "checkpoint",
 	"code": "external_effect",
 	"message": sprintf("%s reaches people or systems outside", [tool_name]),
 	"rule": "checkpoint/external_effect",
 } if {
-	not contained
-	not owned
+	not input.tool.external_effect == false
 	not external_effect_previewed
 }
 
 # Nothing is dispatched yet: the call is previewed first, and this rule asked again when it is applied.
 external_effect_previewed if {
-	previewable
+	input.tool.safety_level == 2
 	input.call.phase == "call"
-	not undoing
+	not input.call.kind == "undo"
 }

@@ -5,14 +5,13 @@ package interlock.rules.file
 # description: A person decides about writing to hidden files, when the settings ask for it.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+write_findings contains {
 	"verdict": "checkpoint",
 	"code": "dot_file",
 	"message": "writes to a hidden file or directory",
 	"rule": "file/dot_files",
 } if {
 	data.interlock.settings.file.ask_for_dot_files == true
-	not data.interlock.rules.read_only
 	not all_visible
 }
 

@@ -17,7 +17,7 @@ findings contains {
 
 inside if {
 	paths.inside == true
-	count(outside) == 0
+	count([argument | some argument in paths.arguments; not argument.inside]) == 0
 }
 
 outside contains sprintf("%s%s", [object.get(argument, "given", "a path"), linked(argument)]) if {

@@ -7,13 +7,12 @@ package interlock.rules.file
 #   written. The settings say which files these are.
 # custom:
 #   requirements: [POL-3, POL-4]
-findings contains {
+write_findings contains {
 	"verdict": "deny",
 	"code": "protected_path",
 	"message": sprintf("protected: %s", [data.interlock.rules.shown(protected)]),
 	"rule": "file/protected",
 } if {
-	not data.interlock.rules.read_only
 	count(protected) > 0
 }
 

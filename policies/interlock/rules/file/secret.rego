@@ -15,8 +15,9 @@ findings contains {
 }
 
 secrets contains object.get(argument, "given", "a file") if {
+	list := data.interlock.settings.file
 	some argument in paths.arguments
 	segments := [lower(segment) | some segment in argument.segments]
 	some name in names(argument)
-	secret(name, segments)
+	secret(list, name, segments)
 }

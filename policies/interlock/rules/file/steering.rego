@@ -7,13 +7,12 @@ package interlock.rules.file
 #   writing them. The settings say which files these are.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+write_findings contains {
 	"verdict": "checkpoint",
 	"code": "steering_path",
 	"message": sprintf("build servers, editors or agents act on it: %s", [data.interlock.rules.shown(steered)]),
 	"rule": "file/steering",
 } if {
-	not data.interlock.rules.read_only
 	count(steered) > 0
 }
 

@@ -5,16 +5,15 @@ package interlock.rules
 # description: A declared change inside that can be undone is allowed; the settings say whether destruction is too.
 # custom:
 #   requirements: [POL-4]
-change_findings contains {
+general_findings contains {
 	"verdict": reversible_verdict,
 	"code": "reversible",
 	"message": sprintf("%s can be undone", [tool_name]),
 	"rule": "generic/reversible",
 } if {
 	declared
-	reversible
-	contained
-	not owned
+	input.tool.safety_level == 1
+	input.tool.external_effect == false
 }
 
 reversible_verdict := "allow" if input.tool.effect == "mutating"

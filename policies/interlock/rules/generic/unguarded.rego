@@ -5,7 +5,7 @@ package interlock.rules
 # description: A declared change inside, not destructive; the settings say whether it is allowed or a person decides.
 # custom:
 #   requirements: [POL-4]
-change_findings contains {
+general_findings contains {
 	"verdict": data.interlock.settings.generic.unguarded_change,
 	"code": "unguarded_change",
 	"message": sprintf("%s can be neither previewed nor undone", [tool_name]),
@@ -13,8 +13,7 @@ change_findings contains {
 } if {
 	input.tool.effect == "mutating"
 	declared
-	contained
-	not owned
-	not previewable
-	not reversible
+	input.tool.external_effect == false
+	not input.tool.safety_level == 2
+	not input.tool.safety_level == 1
 }

@@ -12,11 +12,9 @@ change_findings contains {
 	"message": "A preview is pending. Call the `resolve` tool to apply or discard it first.",
 	"rule": "pending/unresolved",
 } if {
+	not input.session.pending.count == 0
 	not resuming
-	not nothing_pending
 	not steering
 }
-
-nothing_pending if input.session.pending.count == 0
 
 steering if input.session.pending.mode == "steer"

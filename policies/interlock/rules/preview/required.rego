@@ -13,7 +13,7 @@ change_findings contains {
 	"message": sprintf("%s is previewed first", [tool_name]),
 	"rule": "preview/required",
 } if {
-	previewable
+	input.tool.safety_level == 2
 	not applying
-	not undoing
+	not input.call.kind == "undo"
 }

@@ -44,4 +44,7 @@ stays_inside(statement) if {
 
 reaching_function(name) if data.interlock.settings.sql.reaching_functions[name]
 
-reaching_function(name) if data.interlock.settings.sql.reaching_families[split(name, "_")[0]]
+reaching_function(name) if {
+	parts := split(name, "_")
+	data.interlock.settings.sql.reaching_families[parts[0]]
+}

@@ -24,31 +24,36 @@ marks_earned contains mark if {
 }
 
 marks_earned contains mark if {
+	not no_marks_listed(data.interlock.settings.taint)
+	some mark in listed_marks
+}
+
+listed_marks contains mark if {
 	some mark in data.interlock.settings.taint.by_class[input.tool.metadata.permission_class]
 }
 
-marks_earned contains mark if some mark in data.interlock.settings.taint.by_tool[input.tool.name]
+listed_marks contains mark if some mark in data.interlock.settings.taint.by_tool[input.tool.name]
 
-marks_earned contains mark if {
+listed_marks contains mark if {
 	some labels in [input.call.labels, input.session.labels]
 	some label, marks_by_value in data.interlock.settings.taint.by_label
 	some mark in marks_by_value[labels[label]]
 }
 
 # Nobody knows which of them holds.
-marks_earned contains mark if {
+listed_marks contains mark if {
 	not input.tool.metadata
 	some marks in data.interlock.settings.taint.by_class
 	some mark in marks
 }
 
-marks_earned contains mark if {
+listed_marks contains mark if {
 	not input.tool.name
 	some marks in data.interlock.settings.taint.by_tool
 	some mark in marks
 }
 
-marks_earned contains mark if {
+listed_marks contains mark if {
 	not labels_known
 	some marks_by_value in data.interlock.settings.taint.by_label
 	some marks in marks_by_value
@@ -60,9 +65,9 @@ labels_known if {
 	is_object(input.session.labels)
 }
 
-closed_world if input.tool.open_world == false
-
 closed_world if {
+	input.tool.open_world == false
+} else if {
 	of_class("bash")
 	class_reads
 	not data.interlock.rules.bash.brings_in

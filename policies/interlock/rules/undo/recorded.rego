@@ -8,15 +8,14 @@ package interlock.rules
 #   tool requires.
 # custom:
 #   requirements: [UNDO-2, UNDO-5, POL-4]
-change_findings contains {
+general_findings contains {
 	"verdict": data.interlock.settings.undo.recorded,
 	"code": "recorded_undo",
 	"message": sprintf("%s takes back what was done before", [tool_name]),
 	"rule": "undo/recorded",
 } if {
-	undoing
+	input.call.kind == "undo"
 	declared
-	contained
-	not owned
+	input.tool.external_effect == false
 	not reversible
 }
