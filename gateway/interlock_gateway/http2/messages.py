@@ -1,9 +1,11 @@
 """Messages as gRPC frames them over HTTP/2 (Length-Prefixed-Message): a byte of flags, four of length, the bytes."""
 
 import struct
+from io import BytesIO
 
 _PREFIX = struct.Struct(">BI")
 PREFIX_BYTES = _PREFIX.size
+LARGE_BYTES = 64 * 1024
 
 
 class MessageError(ValueError):
@@ -30,21 +32,24 @@ def framed(message: bytes) -> bytes:
 class Assembler:
     """Puts messages together from the pieces in which they arrive; holds less than one message and one piece."""
 
-    __slots__ = ("_most", "_unread", "_wanted")
+    __slots__ = ("_large", "_most", "_unread", "_wanted")
 
     def __init__(self, most: int) -> None:
         self._most = most
         # Not a list of the pieces: each would cost many times its size when they are a few bytes long.
         self._unread = bytearray()
+        self._large: BytesIO | None = None
         self._wanted = PREFIX_BYTES
 
     @property
     def held(self) -> int:
         """How many bytes of an unfinished message are held."""
-        return len(self._unread)
+        return len(self._unread) if self._large is None else PREFIX_BYTES + self._large.tell()
 
     def feed(self, data: bytes) -> list[bytes]:
         """The messages that are complete with `data`. Raises `MessageError`."""
+        if self._large is not None:
+            return self._more(self._large, data)
         if not self._unread and len(data) >= PREFIX_BYTES and self._size(data) == len(data):
             return [data[PREFIX_BYTES:]]
         self._unread += data
@@ -62,7 +67,23 @@ class Assembler:
         else:
             self._wanted = PREFIX_BYTES
         del unread[:start]
+        if self._wanted > LARGE_BYTES:
+            self._large = BytesIO()
+            self._large.write(unread[PREFIX_BYTES:])
+            unread.clear()
         return messages
+
+    def _more(self, large: BytesIO, data: bytes) -> list[bytes]:
+        """More of a large message. It is written where it stays, so that nothing is copied when it is complete."""
+        missing = self._wanted - self.held
+        if len(data) < missing:
+            large.write(data)
+            return []
+        with memoryview(data) as view:
+            large.write(view[:missing])
+            rest = bytes(view[missing:])
+        self._large, self._wanted = None, PREFIX_BYTES
+        return [large.getvalue(), *(self.feed(rest) if rest else ())]
 
     def _size(self, data: bytes | bytearray, start: int = 0) -> int:
         flags, size = _PREFIX.unpack_from(data, start)

@@ -18,6 +18,7 @@ from functools import partial
 
 from interlock_gateway.core.digest import INPUT_FIRST
 from interlock_gateway.core.document import Document
+from interlock_gateway.pipeline.allocator import give_back, keep_freed
 from interlock_gateway.pipeline.canonical import canonical_pieces
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.reading_process import ReadingProcess
@@ -30,8 +31,8 @@ SPARE_S = 10.0
 _log = logging.getLogger(__name__)
 
 
-def nothing_besides() -> None:
-    """Nothing else is to be done."""
+def nothing() -> None:
+    """There is nothing to be done meanwhile."""
 
 
 class LargeInputs:
@@ -58,18 +59,19 @@ class LargeInputs:
         principal_id: str,
         max_bytes: int,
         max_depth: int,
-        besides: Callable[[], object] = nothing_besides,
+        meanwhile: Callable[[], object] = nothing,
     ) -> Document:
-        """As `read_input`, with what is needed of its digest. `besides` is called on the same thread, before."""
+        """As `read_input`, with what is needed of its digest. `meanwhile` is called on its thread, once or twice."""
         await self._turns.take(principal_id)
         try:
-            return await self._read(partial(self._read_beside, raw, max_bytes, max_depth, besides))
+            return await self._read(partial(self._read_beside, raw, max_bytes, max_depth, meanwhile))
         finally:
             self._turns.pass_on()
 
     async def _read(self, work: Callable[[], Document]) -> Document:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="inputs")
+            keep_freed()
         if self._sparing is not None:
             self._sparing.cancel()
         if not self._under_way:
@@ -93,21 +95,22 @@ class LargeInputs:
             self._thread.shutdown()
             self._thread = None
 
-    def _read_beside(self, raw: bytes, max_bytes: int, max_depth: int, besides: Callable[[], object]) -> Document:
-        besides()
+    def _read_beside(self, raw: bytes, max_bytes: int, max_depth: int, meanwhile: Callable[[], object]) -> Document:
         try:
             if self._process is None:
                 self._process = ReadingProcess()
-            return self._process.read(raw, max_depth)
+            return self._process.read(raw, max_depth, meanwhile)
         except OSError as error:
             _log.warning("a large input is read by the gateway itself", extra={"problem": str(error)})
             self._end_process()
+            meanwhile()
             return _read(raw, max_bytes, max_depth)
 
     def _end_process(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.end()
+            give_back()
 
 
 class _Turns:

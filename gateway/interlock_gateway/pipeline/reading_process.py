@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,13 +49,14 @@ class ReadingProcess:
         """The process."""
         return self._process.pid
 
-    def read(self, raw: bytes, max_depth: int) -> Document:
-        """As `core.document.parse`, with what is needed of its digest.
+    def read(self, raw: bytes, max_depth: int, meanwhile: Callable[[], object]) -> Document:
+        """As `core.document.parse`, with what is needed of its digest; `meanwhile` is called while the process works.
 
         Raises `InvalidDocumentError`, and `OSError` when the process has ended or says nothing: it is then to be ended.
         """
         self._connection.sendall(said.REQUEST.pack(len(raw), max_depth))
         self._connection.sendall(raw)
+        meanwhile()
         hashed, building = hashlib.sha256(INPUT_FIRST), Building()
         for kind, piece in self._pieces():
             if kind == said.CANONICAL:

@@ -83,7 +83,7 @@ class Steps:
         most, deepest = self._parts.settings.max_input_bytes, self._parts.settings.max_depth
         if LARGE_BYTES < len(raw) <= most:
             return await self.large.read(
-                raw, principal_id=run.principal.id, max_bytes=most, max_depth=deepest, besides=run.digest_request
+                raw, principal_id=run.principal.id, max_bytes=most, max_depth=deepest, meanwhile=run.digest_request
             )
         return read_input(raw, max_bytes=most, max_depth=deepest)
 

@@ -13,10 +13,13 @@ from interlock_gateway.http2.messages import Assembler, CompressedMessageError, 
 def test_however_the_bytes_are_cut_the_same_messages_come_out(messages: list[bytes], cuts: list[int]) -> None:
     sent = b"".join(framed(message) for message in messages)
     places = sorted({0, len(sent), *(min(cut, len(sent)) for cut in cuts)})
-    assembler = Assembler(300)
-    found = [m for start, end in pairwise(places) for m in assembler.feed(sent[start:end])]
-    assert found == messages
-    assert assembler.held == 0
+    for large in (50, 100_000):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("interlock_gateway.http2.messages.LARGE_BYTES", large)
+            assembler = Assembler(300)
+            found = [m for start, end in pairwise(places) for m in assembler.feed(sent[start:end])]
+        assert found == messages
+        assert assembler.held == 0
 
 
 def test_what_is_left_of_a_message_counts_as_held() -> None:
@@ -24,6 +27,15 @@ def test_what_is_left_of_a_message_counts_as_held() -> None:
     assert assembler.feed(framed(b"whole") + framed(b"half of it")[:9]) == [b"whole"]
     assert assembler.held == 9
     assert assembler.feed(framed(b"half of it")[9:]) == [b"half of it"]
+
+
+def test_what_there_is_of_a_large_message_counts_as_held_and_what_comes_behind_it_is_another() -> None:
+    assembler = Assembler(200_000)
+    large = framed(b"x" * 200_000)
+    assert assembler.feed(large[:150_000]) == []
+    assert assembler.held == 150_000
+    assert assembler.feed(large[150_000:] + framed(b"next") + b"\0") == [b"x" * 200_000, b"next"]
+    assert assembler.held == 1
 
 
 @pytest.mark.parametrize("before", [b"", framed(b"first")])
@@ -38,8 +50,8 @@ def test_a_compressed_message_is_refused(flags: int) -> None:
         Assembler(100).feed(bytes([flags]) + framed(b"x")[1:])
 
 
-def test_a_message_in_pieces_of_two_bytes_takes_little_more_than_its_size() -> None:
-    size = 40_000
+@pytest.mark.parametrize("size", [40_000, 140_000])
+def test_a_message_in_pieces_of_two_bytes_takes_little_more_than_its_size(size: int) -> None:
     assembler = Assembler(size)
     tracemalloc.start()
     try:

@@ -128,7 +128,7 @@ async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothin
             principal_id="me",
             max_bytes=len(RAW),
             max_depth=8,
-            besides=lambda: threads.append(threading.current_thread().name),
+            meanwhile=lambda: threads.append(threading.current_thread().name),
         )
         assert threads == ["inputs_0"]
         await eventually(lambda: large.process_ids == ())
