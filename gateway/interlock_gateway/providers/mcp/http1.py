@@ -20,6 +20,8 @@ KEEP_S = 4.0
 """How long an idle connection is kept: less than the five seconds after which many servers close theirs."""
 MAX_IDLE = 64
 MAX_HEAD = 64 * 1024
+MOST_HEADS, LONGEST_HEAD = 256, 4096
+"""Heads of requests that are remembered, and of how many bytes each: most are sent again and again."""
 PIECES = 1000
 """Into how many pieces the bytes of one turn of the loop may be cut before those that follow have to wait."""
 PIECES_A_SECOND = 50_000
@@ -69,19 +71,33 @@ class Origin:
         self._idle: list[Wire] = []
         self._wires: set[Wire] = set()
         self._closed = False
+        self._heads: dict[tuple[object, ...], bytes] = {}
 
     async def send(self, method: str, headers: Mapping[str, str], body: bytes, sink: Sink) -> "Wire":
         """Send a request, whose answer goes to `sink`. Raises `LinkError`: nothing was sent."""
+        head = self._head(method, headers)
+        length = b"Content-Length: %d\r\n" % len(body) if body or method == "POST" else b""
+        wire = self._kept() or await self._connected()
+        wire.send(b"%b%b\r\n%b" % (head, length, body), sink)
+        return wire
+
+    def _head(self, method: str, headers: Mapping[str, str]) -> bytes:
+        """The head of a request but for its length. Raises `LinkError`."""
+        key = (method, *headers.items())
+        known = self._heads.get(key)
+        if known is not None:
+            return known
         lines = [f"{method} {self._target} HTTP/1.1", f"Host: {self._netloc}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        if body or method == "POST":
-            lines.append(f"Content-Length: {len(body)}")
         head = "\r\n".join(lines)
         if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1 or "\0" in head:
             raise LinkError("a header of it cannot be sent", unsent=True)
-        wire = self._kept() or await self._connected()
-        wire.send(head.encode("latin-1", "replace") + b"\r\n\r\n" + body, sink)
-        return wire
+        made = head.encode("latin-1", "replace") + b"\r\n"
+        if len(made) <= LONGEST_HEAD:
+            if len(self._heads) >= MOST_HEADS:
+                self._heads.clear()
+            self._heads[key] = made
+        return made
 
     async def close(self) -> None:
         """Close every connection."""

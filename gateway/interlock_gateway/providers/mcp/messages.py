@@ -24,7 +24,8 @@ def encoded(value: object) -> bytes:
 
 def request(request_id: RequestId, method: str, params: bytes) -> bytes:
     """A request; `params` is a JSON object."""
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (encoded(request_id), encoded(method), params)
+    shown = b"%d" % request_id if type(request_id) is int else encoded(request_id)
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (shown, encoded(method), params)
 
 
 def notification(method: str, params: bytes) -> bytes:

@@ -7,6 +7,7 @@ what the models do not know. Its session, which agrees on a revision, runs on th
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TIMEOUT
 
 from interlock_gateway.providers.mcp import messages
+from interlock_gateway.providers.mcp.limits import Limits
 from interlock_gateway.providers.mcp.link import Link, LinkError, Outgoing, RefusedError, RequestId, RpcError
 
 Progress = Callable[[float, float | None, str], None]
@@ -55,6 +57,7 @@ class Peer:
         self._aside: set[asyncio.Task[None]] = set()
         self._answering = 0
         self._refuse: OnRequest | None = None
+        self._limits = Limits()
         self.gone = asyncio.Event()
         self.why_gone = ""
 
@@ -65,6 +68,7 @@ class Peer:
     async def close(self) -> None:
         """Disconnect; who waits for an answer is told that none came."""
         self._lost("the gateway closed the connection")
+        self._limits.close()
         for task in tuple(self._aside):
             task.cancel()
         await self._link.close()
@@ -99,7 +103,7 @@ class Peer:
         body = messages.request(request_id, method, params)
         outgoing = Outgoing(body, method, headers or {}, request_id, cast("asyncio.Future[object]", answered))
         try:
-            async with asyncio.timeout(timeout_s):
+            with nullcontext() if timeout_s is None else self._limits.within(timeout_s):
                 await self._link.carry(outgoing)
                 return await answered
         except (TimeoutError, asyncio.CancelledError):

@@ -6,7 +6,7 @@ The SDK is imported when the first of them is connected: who has none does not p
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -182,7 +182,7 @@ class McpProvider:
 
     async def ready(self, deadline_s: float) -> None:
         """Return when the server can be called; raises `ProviderDownError`."""
-        if self._described.is_set() and self.upstream is not None:
+        if self._is_ready:
             return
         self._described.clear()
         try:
@@ -191,12 +191,17 @@ class McpProvider:
         except TimeoutError:
             raise ProviderDownError(f"provider {self.name} cannot be reached") from None
 
+    @property
+    def _is_ready(self) -> bool:
+        return self._described.is_set() and self.upstream is not None
+
     async def execute(self, invocation: Invocation, on_event: EventSink = ignore_events) -> ToolOutcome:
         """Call the tool; progress goes to `on_event` as it comes."""
         until = time.monotonic() + invocation.deadline_s
         decided = self._listed.get(invocation.tool)
         for last in (False, True):
-            await self.ready(until - time.monotonic())
+            if not self._is_ready:
+                await self.ready(until - time.monotonic())
             if self._listed.get(invocation.tool) != decided:
                 # Who came back is not who was decided about (TOOL-5).
                 raise ProviderDownError(f"the definition of {invocation.tool} changed before it was sent")
@@ -355,23 +360,33 @@ class McpProvider:
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
-    @contextlib.contextmanager
-    def _mapped(self) -> Iterator[None]:
-        try:
-            yield
-        except SessionGoneError:
-            raise
-        except LinkError as error:
+    def _mapped(self) -> "_Mapped":
+        return _Mapped(self.name)
+
+
+class _Mapped:
+    """What goes wrong with the link to a provider, as the pipeline knows it."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, LinkError) and not isinstance(error, SessionGoneError):
             raise self._of_link(error) from None
-        except TimeoutError:
-            raise OutcomeUnknownError(f"provider {self.name} did not answer in time") from None
+        if isinstance(error, TimeoutError):
+            raise OutcomeUnknownError(f"provider {self._name} did not answer in time") from None
 
     def _of_link(self, error: LinkError) -> ProviderError:
         if isinstance(error, RefusedError):
-            return ProviderFailedError(f"provider {self.name} refused: {error.message}", status=str(error.status))
+            return ProviderFailedError(f"provider {self._name} refused: {error.message}", status=str(error.status))
         if error.unsent:
-            return ProviderDownError(f"provider {self.name} cannot be reached: {error.message}")
-        return OutcomeUnknownError(f"provider {self.name} was lost while the call ran: {error.message}")
+            return ProviderDownError(f"provider {self._name} cannot be reached: {error.message}")
+        return OutcomeUnknownError(f"provider {self._name} was lost while the call ran: {error.message}")
 
 
 def _progress_to(on_event: EventSink) -> Callable[[float, float | None, str], None]:

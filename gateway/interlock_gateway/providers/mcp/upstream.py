@@ -1,7 +1,6 @@
 """A session with one MCP server: the revision that was agreed on, and requests in its form."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +32,8 @@ from interlock_gateway.providers.mcp.link import LinkError
 from interlock_gateway.providers.mcp.peer import Peer, Progress
 
 CLIENT_INFO = Implementation(name="interlock", version="1")
+MOST_CALLED = 1000
+"""Tools whose headers are remembered."""
 SAMPLING = "sampling/createMessage"
 ELICITATION = "elicitation/create"
 ParamHeaders = Mapping[tuple[str, ...], str]
@@ -106,6 +107,7 @@ class Upstream:
     able: Callable[[str], frozenset[str]] = lambda _session: frozenset()
     log_level: str = ""
     _metas: dict[frozenset[str], tuple[dict[str, Any], bytes]] = field(default_factory=dict)
+    _called: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def hear(self, level: str) -> None:
         """Have the server say what it logs from this level on, with each request, where a request says that."""
@@ -166,14 +168,23 @@ class Upstream:
         params = messages.call_params(messages.encoded(name), invocation.input, meta)
         if more:
             params = params[:-1] + b"," + messages.encoded(more)[1:]
-        headers = self._headers("tools/call", name)
-        if mapped := self.param_headers.get(name):
-            headers.update(mcp_param_headers(mapped, messages.arguments(invocation.input)))
+        headers = self._called.get(name)
+        if headers is None:
+            headers = self._called_with(name)
+        if self.param_headers and (mapped := self.param_headers.get(name)):
+            headers = {**headers, **mcp_param_headers(mapped, messages.arguments(invocation.input))}
         timeout_s = invocation.deadline_s
         with self._asked_for(invocation.session_id, request_id):
             return await self.peer.request(
                 request_id, "tools/call", params, timeout_s=timeout_s, headers=headers, on_progress=on_progress
             )
+
+    def _called_with(self, name: str) -> Mapping[str, str]:
+        """The headers of calls to a tool, which are the same each time."""
+        if len(self._called) >= MOST_CALLED:
+            self._called.clear()
+        headers = self._called[name] = self._headers("tools/call", name)
+        return headers
 
     def whose(self, request_id: int | str | None) -> str:
         """The session whose call a request of the server's belongs to; empty when that cannot be told."""
@@ -182,14 +193,8 @@ class Upstream:
         sessions = set(self.asked_by.values())
         return sessions.pop() if len(sessions) == 1 else ""
 
-    @contextlib.contextmanager
-    def _asked_for(self, session_id: str, request_id: int) -> Iterator[None]:
-        if session_id:
-            self.asked_by[request_id] = session_id
-        try:
-            yield
-        finally:
-            self.asked_by.pop(request_id, None)
+    def _asked_for(self, session_id: str, request_id: int) -> "_AskedFor":
+        return _AskedFor(self.asked_by, session_id, request_id)
 
     def _call_meta(self, token: int | None, invocation: Invocation) -> bytes:
         ours, encoded = self._meta(invocation.session_id)
@@ -211,6 +216,24 @@ class Upstream:
         if isinstance(name, str):
             headers[MCP_NAME_HEADER] = encode_header_value(name)
         return headers
+
+
+class _AskedFor:
+    """While a request is under way: for which session it was sent."""
+
+    __slots__ = ("_asked_by", "_request_id", "_session_id")
+
+    def __init__(self, asked_by: dict[int | str, str], session_id: str, request_id: int) -> None:
+        self._asked_by = asked_by
+        self._session_id = session_id
+        self._request_id = request_id
+
+    def __enter__(self) -> None:
+        if self._session_id:
+            self._asked_by[self._request_id] = self._session_id
+
+    def __exit__(self, *_: object) -> None:
+        self._asked_by.pop(self._request_id, None)
 
 
 def _capabilities(allowed: frozenset[str]) -> dict[str, Any]:
