@@ -60,7 +60,7 @@ ODD = st.fixed_dictionaries(
 
 def of_the_kernel(result: dict[str, Any], version: str) -> dict[str, Any]:
     runner = ServerRunner(SERVER, Connection.from_envelope(version, None, {}), Wire())
-    return runner._serialize("tools/call", version, result)  # noqa: SLF001 - what is compared with
+    return runner._serialize("tools/call", version, result)
 
 
 def told(make: Any, *given_: Any) -> bytes | tuple[int, str]:
