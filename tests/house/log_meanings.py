@@ -129,6 +129,7 @@ MEANINGS = {
     "other replicas are not heard": "The connection for notifications was lost. Changes elsewhere are seen later, until it is back.",
     "other replicas may believe that somebody watches here": "The database could not be written. Other replicas may ask people who do not watch any more.",
     "policies are in force": "They were loaded, or loaded anew.",
+    "something is odd in the policies that are in force": "They decide; `interlock policy check` would have found this in them, or an exemption has ended or soon will.",
     "policies were refused; the last good ones stay": "They are not fit to decide, for the reason given. They are tried again when they change.",
     "policies in OPA that nobody uses cannot be deleted": "They stay in the policy server, and decide about nothing.",
     "provider connected": "Its tools can be called.",

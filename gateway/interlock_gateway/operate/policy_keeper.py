@@ -10,9 +10,10 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
-from interlock_gateway.policy.inspection import InspectionError, run_rego_tests
+from interlock_gateway.policy.inspection import InspectionError, check, run_rego_tests
 from interlock_gateway.policy.origin import Origin
 from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.policy.standing import loaded_exemptions, warnings
 
 _OWN = "/custom/"
 _log = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """What came of loading a policy. `at` is Unix seconds."""
+    """What came of loading a policy: `problems` are why it was refused, or warnings when not. `at` is Unix seconds."""
 
     accepted: bool
     revision: str
@@ -58,7 +59,8 @@ class PolicyKeeper:
     async def reload(self, *, check_only: bool = False, allow_older: bool = False) -> Reload:
         """Load the configured policies again; those that are to take over are checked, and pass their own tests, first.
 
-        The answer says why when they are refused; nothing changes then.
+        The answer says why when they are refused; nothing changes then. When they are not, it warns of what
+        `interlock policy check` would have found in them, and of exemptions that have ended or soon will.
         """
         async with self._reloading:
             if not check_only:
@@ -69,7 +71,22 @@ class PolicyKeeper:
             outcome = Reload(not problems, bundle.revision if bundle else "", problems, self._clock.now())
             if not check_only:
                 self._note(outcome)
-            return outcome
+            if bundle is None or problems:
+                return outcome
+            warned = replace(outcome, problems=await self._warnings(bundle))
+            if not check_only:
+                self._warn(warned)
+            return warned
+
+    async def _warnings(self, bundle: PolicyBundle) -> tuple[Problem, ...]:
+        # What is shipped was checked before it was. It takes a second or two, and calls are decided meanwhile.
+        theirs = bool(self.config.overlays) or self.config.bundle is not None
+        return await asyncio.to_thread(_warnings, bundle, self._clock.now(), theirs=theirs)
+
+    def _warn(self, outcome: Reload) -> None:
+        self.last_reload = outcome
+        for problem in outcome.problems:
+            _log.warning("something is odd in the policies that are in force", extra=_about(problem))
 
     async def began_with(self, seen: str, problems: tuple[Problem, ...]) -> None:
         """Note what the gateway started with: what the origin held, and why that was not taken."""
@@ -85,11 +102,7 @@ class PolicyKeeper:
         if outcome.accepted:
             _log.info("policies are in force", extra={"revision": outcome.revision})
         for problem in outcome.problems:
-            place = f"{problem.file}:{problem.line}" if problem.line else problem.file
-            _log.warning(
-                "policies were refused; the last good ones stay",
-                extra={"place": place, "code": problem.code, "problem": problem.message},
-            )
+            _log.warning("policies were refused; the last good ones stay", extra=_about(problem))
 
     async def _activated(self, bundle: PolicyBundle) -> tuple[Problem, ...]:
         try:
@@ -100,6 +113,11 @@ class PolicyKeeper:
         self.activated_at = self._clock.now()
         await self.origin.activated()
         return ()
+
+
+def _about(problem: Problem) -> dict[str, str]:
+    place = f"{problem.file}:{problem.line}" if problem.line else problem.file
+    return {"place": place, "code": problem.code, "problem": problem.message}
 
 
 async def seen_now(origin: Origin) -> str:
@@ -132,6 +150,17 @@ def problem_of(error: PolicySourceError | InspectionError) -> Problem:
     if colon and line.isdecimal():
         return Problem(file, int(line), code, error.problem)
     return Problem(error.place, 0, code, error.problem)
+
+
+def _warnings(bundle: PolicyBundle, now: float, *, theirs: bool) -> tuple[Problem, ...]:
+    """What does not keep these policies from deciding, and their author should know. Blocks."""
+    found = warnings(loaded_exemptions(bundle), now)
+    if not theirs:
+        return found
+    try:
+        return (*found, *check(bundle))
+    except InspectionError as error:
+        return (*found, problem_of(error))
 
 
 def _failed_tests(bundle: PolicyBundle) -> tuple[Problem, ...]:
