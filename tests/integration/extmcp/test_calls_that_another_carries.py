@@ -11,8 +11,9 @@ import pytest
 from foreign_description import CODES
 from interlock_gateway.audit.read import read_records
 from interlock_gateway.config import ToolOverride
+from interlock_gateway.transport.extmcp import calls
 from other_gateway import CHANGES, READS, Asked, RejectedError, asked, operations, rejected, saying, tool
-from waiting import eventually
+from waiting import eventually, eventually_so
 
 DENIED, EXHAUSTED, INVALID = (CODES[name] for name in ("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "INVALID"))
 
@@ -112,6 +113,45 @@ async def test_a_late_result_that_names_no_call_is_not_taken_for_that_of_the_nex
         assert (await rejected(late)).code == INVALID
         answer = saying("of the next")({})
         assert await at.other.respond("tools/call", answer, ("files",), number=number) == answer
+
+
+@pytest.mark.req("EXT-1", "PIPE-8")
+async def test_a_call_that_has_to_wait_for_its_turn_is_answered_before_its_question_would_fail(
+    at: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await at.other.list(tool("append", **CHANGES))
+    _, number = await at.other.request("tools/call", {"name": "append", "arguments": {"n": 1}}, ("files",))
+    monkeypatch.setattr(calls, "DECIDE_S", 0.2)
+    error = await rejected(at.other.request("tools/call", {"name": "append", "arguments": {"n": 2}}, ("files",)))
+    assert (error.code, "an earlier one of this session" in error.reason) == (EXHAUSTED, True)
+    monkeypatch.undo()
+    await at.other.respond("tools/call", saying("ok")({}), ("files",), number=number)
+    await at.other.call("append", {"n": 3})
+    assert [one.state.value for one in await operations(at)] == ["done", "done"]
+
+
+@pytest.mark.req("EXT-1", "PIPE-9")
+async def test_what_is_given_up_between_its_intent_and_its_sending_is_not_sent(
+    at: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await at.other.list(tool("append", **CHANGES))
+    going_on, journal = asyncio.Event(), at.gateway.rooms.store.calls
+    begin_call = journal.begin_call
+
+    async def slow(*begun: Any) -> Any:
+        known = await begin_call(*begun)
+        await going_on.wait()
+        return known
+
+    async def is_settled() -> bool:
+        return [one.state.value for one in await operations(at)] == ["failed"]
+
+    monkeypatch.setattr(journal, "begin_call", slow)
+    monkeypatch.setattr(calls, "DECIDE_S", 0.1)
+    assert (await rejected(at.other.request("tools/call", {"name": "append"}, ("files",)))).code == EXHAUSTED
+    assert [one.state.value for one in await operations(at)] == ["intended"]
+    going_on.set()
+    await eventually_so(is_settled)
 
 
 @pytest.mark.req("EXT-1", "AUD-1")

@@ -26,6 +26,10 @@ from interlock_gateway.transport.mcp.requests import encoded
 
 NEVER_DEFERRED = 1_000_000
 """Sessions behind another gateway have no way to ask for tools that are not listed."""
+DECIDE_S = 8.0
+"""How long a call may wait to be decided. agentgateway gives each question ten seconds, and one that is told to go on
+when its question fails must not go on because of that."""
+BUSY = "the call was not sent: an earlier one of this session has no result yet, or there is too much to do"
 NO_CALL = "it does not say which call it is of: the metadata has no interlock_call"
 TOO_LARGE = "What was read is too large to be passed on."
 LATE = "its time was over before it came, or it came twice"
@@ -67,10 +71,13 @@ class Calls:
         call = OpenCall(number, asker.principal.id, asker.session_id, provider, method, request.tool)
         task = self._begun(call, asker, request)
         try:
-            await asyncio.wait((task, call.let_through), return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            task.cancel()
-            raise
+            await asyncio.wait((task, call.let_through), timeout=DECIDE_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            undecided = not task.done() and not call.let_through.done()
+            if undecided:
+                task.cancel()  # it is not sent then, even if its intent is in the journal already
+        if undecided:
+            raise RequestError(RequestFault.OVERLOADED, BUSY)
         if not call.let_through.done():
             return pb.McpRequestResult(error=await _ended(task, call))
         sent = call.let_through.result()
