@@ -1,4 +1,4 @@
-"""Policies that are taken and odd: whoever reloads them is told what `interlock policy check` would have said (LIFE-3)."""
+"""Policies that are taken and odd: who reloads them is told what `interlock policy check` would have said (LIFE-3)."""
 
 import logging
 from pathlib import Path

@@ -49,6 +49,13 @@ HIDDEN = [
     "SELECT * FROM t INTO OUTFILE '/x'",
     "SELECT 1 INTO DUMPFILE '/x'",
     "SELECT * FROM t WHERE a = (DELETE FROM t RETURNING a)",
+    "SELECT 1 REVERT",
+    "SELECT a FROM t REVERT",
+    "SELECT f(a) FROM t UNION SELECT b FROM u CHECKPOINT",
+    "SELECT [a] CHECKPOINT",
+    "SELECT a FROM t FETCH c",
+    "SELECT a FROM t ORDER BY a ASC REVERT",
+    "SELECT a FROM t ORDER BY a OFFSET 3 ROWS FETCH NEXT 3 ROWS ONLY REVERT",
 ]
 
 
@@ -84,3 +91,35 @@ def test_what_some_database_would_run_is_not_overlooked(sql: Sql, text: str, dia
 )
 def test_a_declared_dialect_is_read_as_itself(sql: Sql, text: str, dialect: str, *, reading: bool) -> None:
     assert sql(text, dialect)["read_only"] is reading
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT checkpoint, revert FROM t WHERE checkpoint = 3 AND x > revert GROUP BY checkpoint ORDER BY revert",
+        "SELECT 3*checkpoint, -revert, max(checkpoint) FROM checkpoint",
+        "SELECT t.revert FROM jobs AS checkpoint JOIN checkpoint ON 1 = checkpoint.a",
+        "SELECT a FROM t ORDER BY a OFFSET 3 ROWS FETCH NEXT 3 ROWS ONLY",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["", "postgres"])
+def test_words_that_only_one_database_reserves_are_names_where_names_stand(sql: Sql, text: str, dialect: str) -> None:
+    assert sql(text, dialect)["read_only"] is True
+
+
+@pytest.mark.parametrize("dialect", ["", "tsql"])
+@pytest.mark.parametrize(
+    ("text", "verb"),
+    [
+        ("WITH c AS (SELECT * FROM orders WHERE paid = 1) DELETE FROM c", "delete"),
+        ("WITH a AS (SELECT * FROM orders), c AS (SELECT * FROM a) UPDATE c SET paid = 1", "update"),
+        ("WITH c AS (SELECT * FROM orders) DELETE x FROM c AS x", "delete"),
+    ],
+)
+def test_who_changes_rows_through_a_named_query_changes_the_table_in_it(
+    sql: Sql, text: str, verb: str, dialect: str
+) -> None:
+    found = sql(text, dialect)
+    assert found["read_only"] is False
+    assert (verb, "write") in effects(found)
+    assert "orders" in {table["name"] for one in found["statements"] for table in one["writes"]}

@@ -14,6 +14,7 @@ from interlock_gateway.facts.sql.verbs import (
     FUNCTIONS_TOO,
     HIDDEN,
     READING_PRAGMAS,
+    RUN_ON,
     STRUCTURED,
     Effect,
 )
@@ -28,6 +29,21 @@ _NO_FUNCTIONS = frozenset(
         *("FILTER", "WITHIN", "GROUP", "ROWS", "RANGE", "RETURNING", "RECURSIVE", "LATERAL", "INTERVAL", "TOP"),
     }
 )
+
+_NO_OPERANDS = _NO_FUNCTIONS | {"COLUMN", "ADD", "DROP", "TO", "REFERENCES", "UPDATE"}
+    "ASC",
+    "RETURN",
+    "DEFAULT",
+    "ONLY",
+    "COLUMN",
+    "ADD",
+    "DROP",
+    "TO",
+    "REFERENCES",
+    "UPDATE",
+}
+"""Words behind which a statement is not complete, so that a name may follow."""
+_STARTING = HIDDEN | RUN_ON | {"FETCH"}
 
 _ALONE = frozenset({"read", "write", "session", "transaction"})
 _WITHOUT_CODE = frozenset({"table", "temp", "temporary", "index", "unique", "view"})
@@ -227,9 +243,12 @@ def _hidden(statement: Sequence[Token]) -> Counter[str]:
     texts = words(statement)
     found: Counter[str] = Counter()
     for index, text in enumerate(texts):
-        if text not in HIDDEN or statement[index].kind is not Kind.WORD:
+        if statement[index].kind is not Kind.WORD or text not in _STARTING:
             continue
         before, after = texts[index - 1] if index else "", texts[index + 1] if index + 1 < len(texts) else ""
+        if text not in HIDDEN:
+            found[text] += index > 0 and _runs_on(text, statement[index - 1], after)
+            continue
         name = before in {".", "AS"} or after == "." or (after == "(" and text in FUNCTIONS_TOO and index)
         lock = text == "UPDATE" and before in {"FOR", "KEY", "ON", "DO"}
         other = (text == "DELETE" and before == "ON") or (text == "SET" and before in {"CHARACTER", "CHAR"})
@@ -237,6 +256,15 @@ def _hidden(statement: Sequence[Token]) -> Counter[str]:
         if not (name or lock or other or index_hint):
             found[text] += 1
     return found
+
+
+def _runs_on(text: str, before: Token, after: str) -> bool:
+    """Whether a word that may name something starts a statement of SQL Server here: behind one that may be complete."""
+    if text == "FETCH":  # elsewhere it says how many rows are wanted
+        return after not in {"FIRST", "NEXT"}
+    if before.kind is Kind.SIGN:
+        return before.text in {")", "]"} and after != "("
+    return before.kind is not Kind.WORD or before.text not in _NO_OPERANDS
 
 
 def _functions(statement: Sequence[Token]) -> tuple[str, ...]:

@@ -95,7 +95,10 @@ def _structure(tree: "exp.Expr", dialect: str) -> Structure | None:
         return None
     tables = [node for node in nodes if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)]
     changed = [(node, target) for node in nodes for target in _targets(node)]
-    writes = dict.fromkeys(_table(_meant(node, target, dialect)) for node, target in changed)
+    meant = [_meant(node, target, dialect) for node, target in changed]
+    # SQL Server changes rows through a query that has a name: those of the tables in it.
+    behind = [table for target in meant if _is_own(target) for table in _in_query_of(target)]
+    writes = dict.fromkeys(_table(table) for table in (*meant, *behind))
     seen = {id(target) for _, target in changed}
     reads = dict.fromkeys(_table(table) for table in tables if id(table) not in seen and not _is_own(table))
     conditions = [
@@ -196,6 +199,24 @@ def _is_own(table: "exp.Table") -> bool:
                 return True
         within = outer
     return False
+
+
+def _in_query_of(table: "exp.Table") -> Iterator["exp.Table"]:
+    """The tables in queries of the statement that have the name of `table`, and in those that they name."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    queries = {_folded(query.args["alias"].this): query for query in table.root().find_all(exp.CTE)}
+    wanted, seen = [_folded(table.this)], set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name in seen or name not in queries:
+            continue
+        seen.add(name)
+        for inner in queries[name].find_all(exp.Table):
+            if _is_own(inner):
+                wanted.append(_folded(inner.this))
+            elif isinstance(inner.this, exp.Identifier):
+                yield inner
 
 
 def _names(queries: "Iterable[exp.Expr]", table: "exp.Table") -> bool:

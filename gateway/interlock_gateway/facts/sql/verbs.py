@@ -46,6 +46,9 @@ HIDDEN = frozenset(
 )
 """Words that start something else in the middle of a statement: SQL Server needs no semicolon between two."""
 
+RUN_ON = frozenset({"REVERT", "CHECKPOINT"})
+"""The same, of words that are reserved in SQL Server alone: elsewhere they name things, where a name may stand."""
+
 FUNCTIONS_TOO = frozenset({"REPLACE", "INSERT", "TRUNCATE"})
 """Those of them that are also the names of functions."""
 
