@@ -25,8 +25,8 @@ POLICIES = 12
 INPUTS_EACH = 150
 # What is seen of a call, and the rules that are then passed over.
 PASSED_OVER = {
-    "data.interlock.rules.usually_declared": "data.interlock.rules.unusual_findings",
-    "data.interlock.rules.usually_governed": "data.interlock.rules.governed_findings",
+    "data.interlock.rules.usually_declared": "data.interlock.rules.declared_findings",
+    "data.interlock.rules.usual": "data.interlock.rules.unusual_findings",
     "data.interlock.rules.idle(data.interlock.settings)": "data.interlock.rules.asked_for_findings",
     "data.interlock.rules.nothing_to_mark": "data.interlock.rules.mark_findings",
     "data.interlock.rules.bash.tame": "data.interlock.rules.bash.hazard_findings",

@@ -2,7 +2,7 @@ package interlock.rules
 
 # Rules that the settings call for, and those about what a session has read, are asked only about calls that one of them
 # can concern: to find out about all of them together costs as much as to find out about one.
-governed_findings contains finding if {
+unusual_findings contains finding if {
 	not of_no_concern
 	some finding in concerned_findings
 }
@@ -19,10 +19,8 @@ of_no_concern if {
 nothing_to_mark if {
 	closed_world
 	no_marks_listed(data.interlock.settings.taint)
-}
-
-# It could bring in nothing but what the session is marked with, as long as the settings are those that ship.
-nothing_to_mark if {
+} else if {
+	# It could bring in nothing but what the session is marked with, as long as the settings are those that ship.
 	"untrusted" in input.session.taints
 	settings := data.interlock.settings.taint
 	settings.open_world == ["untrusted"]
@@ -44,6 +42,7 @@ idle(settings) if {
 	settings.rate == {"by_effect": {}, "by_tool": {}, "calls": {}, "destructive": {}}
 	settings.time == {"freezes": {}, "windows": {}}
 	settings.redaction == {"by_class": {}, "by_session_label": {}, "by_tool": {}}
+	settings.results == {"max_bytes_by_effect": {}, "max_bytes_by_tool": {}}
 }
 
 concerned_findings contains finding if {
@@ -83,6 +82,12 @@ asked_for_findings contains finding if {
 	some pointers in data.interlock.settings.redaction
 	pointers != {}
 	some finding in redaction_findings
+}
+
+asked_for_findings contains finding if {
+	some limits in data.interlock.settings.results
+	limits != {}
+	some finding in result_findings
 }
 
 # It was asked about when it was made, and is counted since then: people have looked at it, or the gateway goes on with it.

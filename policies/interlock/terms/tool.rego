@@ -16,7 +16,7 @@ read_only if {
 	input.tool.effect == "read_only"
 	input.tool.metadata.permission_class in {"", "file", "bash"}
 	input.call.facts.class in {"", "file", "bash"}
-	declared
+	usually_declared
 } else if {
 	input.tool.effect == "read_only"
 	declared

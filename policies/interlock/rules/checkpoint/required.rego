@@ -5,7 +5,7 @@ package interlock.rules
 # description: A tool that declares `requires_checkpoint` is not run before a person has decided.
 # custom:
 #   requirements: [CHK-1]
-unusual_findings contains {
+declared_findings contains {
 	"verdict": "checkpoint",
 	"code": "checkpoint_required",
 	"message": sprintf("%s requires a checkpoint", [tool_name]),

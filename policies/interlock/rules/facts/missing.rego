@@ -7,7 +7,7 @@ package interlock.rules
 #   `file`, `webfetch` and `sql` refuse it by rules of their own.
 # custom:
 #   requirements: [PIPE-5, POL-3]
-unusual_findings contains {
+declared_findings contains {
 	"verdict": "checkpoint",
 	"code": "facts_missing",
 	"message": "what the call would do could not be told from its input",

@@ -5,7 +5,7 @@ package interlock.rules
 # description: A tool whose definition differs from the accepted one is not called until an operator accepts the change.
 # custom:
 #   requirements: [TOOL-5]
-unusual_findings contains {
+declared_findings contains {
 	"verdict": "deny",
 	"code": "tool_changed",
 	"message": "the tool's definition has changed and an operator has not approved the change",

@@ -5,7 +5,7 @@ package interlock.rules
 # description: What was previewed may be applied, unless another rule objects.
 # custom:
 #   requirements: [PREV-6]
-unusual_findings contains {
+declared_findings contains {
 	"verdict": "allow",
 	"code": "previewed",
 	"message": "",

@@ -7,7 +7,7 @@ package interlock.rules
 #   failure scenarios, and says to proceed.
 # custom:
 #   requirements: [REV-1, REV-2, REV-4]
-unusual_findings contains {
+declared_findings contains {
 	"verdict": "reflect",
 	"code": "reflection_required",
 	"message": sprintf("%s requires reverse thinking before it is called", [tool_name]),

@@ -5,7 +5,7 @@ package interlock.rules
 # description: How many bytes of the result are returned, when the settings limit the tool or its kind of effect.
 # custom:
 #   requirements: [RES-1]
-unusual_findings contains {
+result_findings contains {
 	"verdict": "none",
 	"rule": "results/limit",
 	"obligations": {"max_result_bytes": min(result_limits)},

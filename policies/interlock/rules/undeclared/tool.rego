@@ -7,7 +7,7 @@ package interlock.rules
 #   world: a person decides.
 # custom:
 #   requirements: [TOOL-1, TOOL-2, TOOL-3]
-unusual_findings contains {
+declared_findings contains {
 	"verdict": "checkpoint",
 	"code": "undeclared_tool",
 	"message": "the tool does not declare what it does, or nobody has confirmed it",
