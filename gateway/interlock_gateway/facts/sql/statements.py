@@ -31,17 +31,6 @@ _NO_FUNCTIONS = frozenset(
 )
 
 _NO_OPERANDS = _NO_FUNCTIONS | {"COLUMN", "ADD", "DROP", "TO", "REFERENCES", "UPDATE"}
-    "ASC",
-    "RETURN",
-    "DEFAULT",
-    "ONLY",
-    "COLUMN",
-    "ADD",
-    "DROP",
-    "TO",
-    "REFERENCES",
-    "UPDATE",
-}
 """Words behind which a statement is not complete, so that a name may follow."""
 _STARTING = HIDDEN | RUN_ON | {"FETCH"}
 
