@@ -201,6 +201,16 @@ async def test_a_tool_that_was_never_listed_or_cannot_be_one_of_ours_is_not_call
         assert (error.code, "There is no tool named" in error.reason) == (DENIED, True)
 
 
+@pytest.mark.req("EXT-1")
+async def test_arguments_that_do_not_fit_the_tools_schema_are_not_sent(at: Asked) -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    await at.other.list({**tool("write", **CHANGES), "inputSchema": schema})
+    for arguments in ({}, {"path": 7}):
+        error = await rejected(at.other.call("write", arguments))
+        assert (error.code, "path" in error.reason) == (DENIED, True)
+    assert (await at.other.call("write", {"path": "a"}))["content"][0]["text"] == "done"
+
+
 @pytest.mark.req("EXT-1", "TOOL-3")
 async def test_annotations_are_believed_once_an_operator_has_confirmed_them(socket_directory: Path) -> None:
     async with (

@@ -1,5 +1,6 @@
 """MCP over TLS: callers are known by certificates, and both ends' files may change (MCP-1, AUTH-1)."""
 
+import asyncio
 import ssl
 from pathlib import Path
 
@@ -48,6 +49,19 @@ async def test_who_shows_none_or_another_authoritys_gets_nowhere(socket_director
             async with web(at, tmp_path, leaf) as http:
                 with pytest.raises(httpx2.TransportError):
                     await http.post(url(at), json={})
+
+
+@pytest.mark.req("MCP-1")
+async def test_who_speaks_http2_is_answered_in_http2(socket_directory: Path) -> None:
+    async with behind_tls(socket_directory, mcp=MCP) as at:
+        context = ssl.create_default_context(cadata=at.pki.servers.pem.decode())
+        context.load_cert_chain(*at.pki.agent().written(socket_directory, "mcp-client"))
+        host, _, port = at.made.gateway.endpoints.mcp[0].rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port), ssl=context, server_hostname=HOST)
+        writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
+        head = await asyncio.wait_for(reader.readexactly(9), 10)
+        writer.close()
+    assert head[3] == 4  # settings come first
 
 
 @pytest.mark.req("MCP-1", "AUTH-1")

@@ -60,6 +60,7 @@ class _Connection(Impatience, HttpToolsProtocol):
     _reading = False
     _unbegun: RequestResponseCycle | None = None
     _said: list[tuple[bytes, bytes]]
+    _hosts = 0
     _known: "tuple[list[tuple[bytes, bytes]], Head] | None" = None
 
     def __init__(self, config: Config, state: ServerState, host: "Callable[[], McpHttp | None]") -> None:
@@ -113,6 +114,7 @@ class _Connection(Impatience, HttpToolsProtocol):
         if self._other is None:
             self._other = ServerConnection(Intake({}, 0, 0, nothing_here=GRPC_IS_ELSEWHERE))
             self._other.connection_made(self.transport)
+            self._other.is_other = False  # it is HTTP/2, whatever was agreed on
         self._other.data_received(data)
 
     def pause_writing(self) -> None:
@@ -130,21 +132,24 @@ class _Connection(Impatience, HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a head."""
         super().on_message_begin()
-        self._said = []
+        self._said, self._hosts = [], 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. White space around its value is none of it; llhttp leaves what follows it."""
-        name, value = name.lower(), value.strip(b" \t")
-        super().on_header(name, value)
-        if name != b"content-length":
-            self._said.append((name, value))
+        header = name.lower(), value.strip(b" \t")
+        self.headers.append(header)
+        if header[0] == b"content-length":
+            return
+        self._said.append(header)
+        if header[0] == b"expect" and header[1].lower() == b"100-continue":
+            self.expect_100_continue = True
+        self._hosts += header[0] == b"host"
 
     def on_headers_complete(self) -> None:
         """Begin a request. Which host is meant is clear, and in which protocol, or it is refused."""
         self._unread = 0
-        hosts = sum(name == b"host" for name, _ in self.headers)
         # A target that names a host itself counts more than the header that is judged (RFC 9112, 3.2.2).
-        if hosts != 1 or not self.url.startswith(b"/") or self.parser.should_upgrade():
+        if self._hosts != 1 or not self.url.startswith(b"/") or self.parser.should_upgrade():
             raise ValueError("a request is for one host, in HTTP/1.1")
         super().on_headers_complete()
         scope = cast("Scope", self.scope)
@@ -226,6 +231,7 @@ class HttpDoor:
         self._tls = tls
         self._host: asyncio.Task[HttpHost] | None = None
         self._app: ASGIApp | None = None
+        self._serving: McpHttp | None = None
         self._state = ServerState()
         self._most = parts.config.max_connections
         self._config = http_config(self._answer, None)
@@ -299,7 +305,7 @@ class HttpDoor:
     async def _greet(self, accepted: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         # What the loop gives back is with uvloop the protocol of TLS, and not ours.
-        made = _Connection(self._config, self._state, self._ready)
+        made = _Connection(self._config, self._state, lambda: self._serving)
         try:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is None:
@@ -333,17 +339,13 @@ class HttpDoor:
             return
         await self._app(scope, receive, send)
 
-    def _ready(self) -> "McpHttp | None":
-        host = self._host
-        return host.result().app if host is not None and host.done() and not failed(host) else None
-
     async def _opened(self) -> "HttpHost":
         surface = await self._surface()
         from interlock_gateway.transport.mcp.http import PATH  # noqa: PLC0415 -- loaded with the surface
         from interlock_gateway.transport.mcp.http_host import HttpHost, origins_of  # noqa: PLC0415 -- loaded with it
 
         host = HttpHost(surface, self._parts, self._door)
-        self._app = Browsers(host.app, origins_of(self._parts), PATH)
+        self._serving, self._app = host.app, Browsers(host.app, origins_of(self._parts), PATH)
         return host
 
 
