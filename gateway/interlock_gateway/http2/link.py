@@ -193,16 +193,16 @@ class Link(asyncio.Protocol):
 
     def _handle(self) -> bool:
         """Act on what has happened; whether it was nothing but calls and what surrounds them."""
-        of_calls = True
+        of_calls, on_event = True, self.on_event
         for event in self.http2.events():
             kind = type(event)
             if kind not in _OF_CALLS:
                 of_calls = False
-            if kind is ConnectionClosed:
-                self.close()
-            elif kind is SettingsReceived and not self.spoke:
-                self.spoke = True
-            self.on_event(event)
+                if kind is ConnectionClosed:
+                    self.close()
+                elif kind is SettingsReceived:
+                    self.spoke = True
+            on_event(event)
         return of_calls
 
     def _is_crowded(self, stream_id: int) -> bool:

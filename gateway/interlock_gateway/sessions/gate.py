@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import thread_time
 
+from interlock_gateway.sessions.pauses import Pauses
 from interlock_gateway.sessions.refusals import Refusals
 from interlock_gateway.sessions.shares import Full, Shares
 
@@ -38,8 +39,6 @@ SLOWER = 0.93
 """What is kept of the highest rate with each window in which fewer calls began."""
 LEAST_RATE = 200.0
 LOOK_AGAIN_S = 0.002
-READING_S = 0.001
-"""The processor time that reading from those who are refused a lot may take in one turn."""
 _WORDS = {
     Full.ALL: "too many calls are in flight",
     Full.SHARE: "too many calls of this principal are in flight beside those of others",
@@ -56,11 +55,13 @@ class Gate:
     """Lets calls begin. For the event loop's thread alone.
 
     `most` is how many calls may be in flight at once; `delay_s` says how long policy keeps waiting what has begun.
-    `waited` and `waited_s` are how many calls had to wait here, and how long together.
+    `waited` and `waited_s` are how many calls had to wait here, and how long together. `pauses` are of connections
+    on which calls are refused.
     """
 
     def __init__(self, most: int, delay_s: Callable[[], float] = lambda: 0.0) -> None:
         self.refusals = Refusals()
+        self.pauses = Pauses()
         self.delay_s = delay_s
         self.waited, self.waited_s = 0, 0.0
         self._shares = Shares(most)
@@ -70,7 +71,6 @@ class Gate:
         self._coming: Counter[str] = Counter()
         self._all_coming = 0
         self._refused_at = float("-inf")
-        self._slowed: deque[Callable[[], None]] = deque()
         self._reading_s = 0.0
         self._used_s: float | None = None
         self._turning = False
@@ -139,13 +139,9 @@ class Gate:
         """Whether calls wait, so that others may be refused."""
         return self._count > 0
 
-    def slow(self, took_s: float, read_on: Callable[[], None]) -> bool:
-        """Note how long it took to refuse many calls of one connection; whether to read nothing until `read_on`."""
+    def has_read(self, took_s: float) -> None:
+        """Note that it took so much processor time to refuse what was read: it is none that calls took."""
         self._reading_s += took_s
-        if self._reading_s < READING_S:
-            return False
-        self._slowed.append(read_on)
-        return True
 
     def _check_queue(self, principal_id: str) -> None:
         # Those that come in the same turn count as those of their principal: nobody is refused for another's.
@@ -172,10 +168,8 @@ class Gate:
         self._adapt()
         stalled = self.delay_s() > POLICY_S
         self._left = 0 if stalled else int(self._a_turn)
-        for _ in range(2 if self._count else len(self._slowed)):
-            if self._slowed:
-                self._slowed.popleft()()
         if not self._count:
+            self.pauses.end()
             return
         now = _loop().time()
         self._measure(now)

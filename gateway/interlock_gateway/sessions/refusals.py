@@ -3,6 +3,7 @@
 import logging
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 from interlock_gateway.errors import RequestError, RequestFault
 
@@ -24,7 +25,8 @@ class Refusals:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.total = 0
-        self._errors: dict[tuple[str, int, int], RequestError] = {}
+        self._errors: dict[tuple[str, int], Sequence[RequestError]] = {}
+        self._reasons: dict[str, str] = {}
         self._doublings = 0
         self._before = 0
         self._said_at: float | None = None
@@ -45,10 +47,21 @@ class Refusals:
                 extra={"reason": reason, "refused": self.total - self._said},
             )
             self._said_at, self._said = now, self.total
-        step = random.randrange(JITTER_STEPS)  # noqa: S311 - nobody gains from guessing it
-        key = (words, self._doublings, step)
-        found = self._errors.get(key)
-        if found is None:
-            retry_s = FIRST_RETRY_S * 2**self._doublings * (0.5 + step / JITTER_STEPS)
-            found = self._errors[key] = RequestError(RequestFault.OVERLOADED, words, retry_s=retry_s)
+        self._reasons[words] = reason
+        (found,) = self._alike(words, 1)
         return found.with_traceback(None)
+
+    def more(self, error: RequestError, count: int) -> Sequence[RequestError]:
+        """The refusals of `count` more for the same reason as `error`, which this made."""
+        self.counts[self._reasons[error.message]] += count
+        self.total += count
+        return self._alike(error.message, count)
+
+    def _alike(self, words: str, count: int) -> Sequence[RequestError]:
+        errors = self._errors.get((words, self._doublings))
+        if errors is None:
+            first_s = FIRST_RETRY_S * 2**self._doublings
+            times = [first_s * (0.5 + step / JITTER_STEPS) for step in range(JITTER_STEPS)]
+            errors = tuple(RequestError(RequestFault.OVERLOADED, words, retry_s=retry_s) for retry_s in times)
+            self._errors[words, self._doublings] = errors
+        return random.choices(errors, k=count)  # noqa: S311 - nobody gains from guessing it

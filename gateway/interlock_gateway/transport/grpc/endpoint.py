@@ -5,7 +5,7 @@ It knows no transport: requests and answers are bytes here, and whoever listens 
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, cast
@@ -77,15 +77,15 @@ class OpenRpcs(Unanswered):
         self.ended: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[str] = Counter(dict.fromkeys(RequestFault, 0))
 
-    def note(self, method: str, error: BaseException | None) -> None:
-        """Count an RPC of `method` that has ended, with `error` or without."""
+    def note(self, method: str, error: BaseException | None, count: int = 1) -> None:
+        """Count RPCs of `method` that have ended, with `error` or without."""
         if error is None:
-            self.ended[method, "OK"] += 1
+            self.ended[method, "OK"] += count
         elif isinstance(error, RequestError):
-            self.ended[method, STATUS_OF[error.fault][0].name] += 1
-            self.refused[error.fault] += 1
+            self.ended[method, STATUS_OF[error.fault][0].name] += count
+            self.refused[error.fault] += count
         else:  # nobody waits for it any more
-            self.ended[method, "CANCELLED"] += 1
+            self.ended[method, "CANCELLED"] += count
 
 
 class OneRpc:
@@ -120,7 +120,8 @@ class Served:
     trace that the request is a part of; a dialogue gets its requests one after another. A talk does, too; it is
     somebody's, each of its requests may have `most_bytes`, and who sends them faster than they are read has to wait.
     `admit` looks at the metadata and the other end as soon as a transport has them; without it anybody may call. They
-    all raise `RequestError` or `StatusError`, nothing else. `gate` is set when `admit` asks it.
+    all raise `RequestError` or `StatusError`, nothing else. `gate` is set when `admit` asks it. `refuse_more` says
+    what so many more are refused with, from the same caller in the same turn of the loop as one that the gate refused.
     """
 
     unary: UnaryBytes | None = None
@@ -129,6 +130,7 @@ class Served:
     talk: TalkBytes | None = None
     admit: Admission | None = None
     gate: Gate | None = None
+    refuse_more: Callable[[RequestError, int], Sequence[RequestError]] | None = None
     most_bytes: int = 0
 
 
@@ -147,13 +149,13 @@ def served(
     for name, rpc in rpcs.items():
         guard = _Guard(f"/{service}/{name}", rpc.request, authenticator, open_rpcs, may_call)
         if rpc.unary is not None:
-            made[f"/{service}/{name}"] = Served(unary=guard.unary(rpc.unary), admit=guard.admit, gate=guard.gate)
+            made[f"/{service}/{name}"] = guard.gated(unary=guard.unary(rpc.unary))
         elif rpc.talk is not None:
             talk = guard.talk(rpc.talk, rpc.most_bytes)
             made[f"/{service}/{name}"] = Served(talk=talk, admit=guard.admit, most_bytes=rpc.most_bytes)
         else:
             assert rpc.stream is not None
-            made[f"/{service}/{name}"] = Served(stream=guard.stream(rpc.stream), admit=guard.admit, gate=guard.gate)
+            made[f"/{service}/{name}"] = guard.gated(stream=guard.stream(rpc.stream))
     return made
 
 
@@ -206,6 +208,16 @@ class _Guard:
             self.gate.check(principal.id)
         elif self._places is not None:
             self._places.check(principal.id)
+
+    def gated(self, *, unary: UnaryBytes | None = None, stream: StreamBytes | None = None) -> Served:
+        """One RPC that is answered once, for those whom `admit` lets in."""
+        more = None if self.gate is None else self._refuse_more
+        return Served(unary=unary, stream=stream, admit=self.admit, gate=self.gate, refuse_more=more)
+
+    def _refuse_more(self, error: RequestError, count: int) -> Sequence[RequestError]:
+        assert self.gate is not None
+        self._open.note(self._method, error, count)
+        return self.gate.refusals.more(error, count)
 
     def _turned_away(self, error: Exception) -> RequestError:
         refusal = as_request_error(error)

@@ -131,6 +131,11 @@ class Call:
         """Whether anybody may make it, known or not."""
         return self._served.admit is None
 
+    @property
+    def passes_by(self) -> bool:
+        """Whether the gate, which refuses others when there are too many, is not asked about it."""
+        return self._served.gate is None
+
     def receive(self, data: bytes, *, last: bool) -> None:
         """Take in some of the request; `last` when there is no more."""
         if self._ended:

@@ -32,6 +32,8 @@ from interlock_gateway.http2.fields import (
 )
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.identity.peer import Peer
+from interlock_gateway.sessions.gate import Gate
+from interlock_gateway.transport.http2.alike import Alike
 from interlock_gateway.transport.http2.call import Call, status_fields
 from interlock_gateway.transport.http2.elsewhere import SpeaksSecond
 from interlock_gateway.transport.http2.intake import SHARES, Intake
@@ -51,8 +53,11 @@ ANYBODYS_CALLS = 64
 """Calls that anybody may make, such as watches of health, that one connection may have under way at once."""
 LAST_HEARD_S = 1.0
 """How long a client is listened to that has been told all, and does not close."""
+LATELY_S = 0.25
+"""So long after a refusal it is only read every now and then what else comes on a connection; unless in that time
+something has come, or is under way, that passes by the gate, such as a decision about a checkpoint."""
 MANY_REFUSED = 8
-"""So many refusals for what was read at once are a lot: who is refused less is read as ever."""
+"""So many refusals for what was read at once are a lot: then it is not read on before others have had their turn."""
 _PLAIN = (b"grpc-accept-encoding", b"identity")
 
 _log = logging.getLogger(__name__)
@@ -72,7 +77,12 @@ class ServerConnection(SpeaksSecond):
         self._taken: int | None = None
         self._going = False
         self._refused: set[int] = set()
-        self._slowed = False
+        self._resetting = False
+        self._alike: Alike | None = None
+        self._turned_away_at = float("-inf")
+        self._passing_by = 0
+        self._passed_by_at = float("-inf")
+        self._paused = False
         self._choked: set[int] = set()
         self._parted = False
         self._holder = ""
@@ -108,7 +118,7 @@ class ServerConnection(SpeaksSecond):
             self._intake.make_room()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what came; of who is refused a lot, no more than a little in each turn of the loop."""
+        """Take in what came; while calls are refused here, only every now and then what has come until then."""
         if self._parted:
             return
         if self.silent and not self.greeted(data):
@@ -117,12 +127,26 @@ class ServerConnection(SpeaksSecond):
         gate = self._intake.gate
         if gate is None or not gate.crowded:
             super().data_received(data)
-            return
+        else:
+            self._receive_in_a_crowd(data, gate)
+
+    def _receive_in_a_crowd(self, data: bytes, gate: Gate) -> None:
         before, began = gate.refusals.total, thread_time()
         super().data_received(data)
-        if gate.refusals.total - before >= MANY_REFUSED and gate.slow(thread_time() - began, self._read_on):
-            self._slowed = True
-            self._listen_or_not()
+        now, took_s, refused = self._loop.time(), thread_time() - began, gate.refusals.total - before
+        if refused:
+            self._turned_away_at = now
+            gate.has_read(took_s)
+        if self._paused or now - self._turned_away_at > LATELY_S:
+            return
+        if not self._passing_by and now - self._passed_by_at > LATELY_S:
+            gate.pauses.pause(took_s, self._read_on)
+        elif refused >= MANY_REFUSED:
+            gate.pauses.give_way(took_s, self._read_on)
+        else:
+            return
+        self._paused = True
+        self._listen_or_not()
 
     def resume_writing(self) -> None:
         """The client reads again: it is read again, too, unless there is another reason not to."""
@@ -130,13 +154,13 @@ class ServerConnection(SpeaksSecond):
         self._listen_or_not()
 
     def _read_on(self) -> None:
-        self._slowed = False
+        self._paused = False
         self._listen_or_not()
 
     def _listen_or_not(self) -> None:
         if self._transport is None or not self.open:
             return
-        if self._slowed or self._full or self._choked:
+        if self._paused or self._full or self._choked:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
@@ -156,11 +180,21 @@ class ServerConnection(SpeaksSecond):
         before, self._taken = self._taken, self._given - self._unread if self._unread else None
         return before is not None and self._taken == before
 
+    def _handle(self) -> bool:
+        """Act on what has happened, and refuse at once what is refused alike."""
+        of_calls = super()._handle()
+        if self._alike is not None:
+            self._alike.answer(self.http2)
+            self._alike = None
+            self._reset_soon()
+        return of_calls
+
     def on_event(self, event: Event) -> None:
         """A stream begins, goes on, or ends."""
-        kind = type(event)
+        kind = type(event)  # mypy does not narrow by `type() is`, and isinstance is slower
         if kind is RequestReceived:
-            self._begin(event)  # type: ignore[arg-type]  # mypy does not narrow by `type() is`, and isinstance is slower
+            if self._alike is None or not self._alike.take(event):  # type: ignore[arg-type]  # as above
+                self._begin(event)  # type: ignore[arg-type]  # as above
         elif kind is DataReceived:
             self._more(event.stream_id, event.data, last=event.end_stream)  # type: ignore[attr-defined]  # as above
         elif kind is TrailersReceived:
@@ -220,11 +254,8 @@ class ServerConnection(SpeaksSecond):
 
     def unwanted(self, stream_id: int) -> None:
         """Tell the client to stop sending a request that has been answered (RFC 9113, section 8.1)."""
-        # Behind the answer, which is sent at the end of this turn: a stream that is to be reset sends nothing more.
-        self.flush_soon()
-        if not self._refused:
-            self._loop.call_soon(self._reset)
         self._refused.add(stream_id)
+        self._reset_soon()
 
     def hold(self, count: int) -> bool:
         """Count bytes of unfinished requests, here and over all connections; false when that are too many."""
@@ -242,6 +273,7 @@ class ServerConnection(SpeaksSecond):
     def _forget(self, call: Call) -> None:
         self._intake.dialogues -= call.is_dialogue
         self._anybodys -= call.is_anybodys
+        self._passing_by -= call.passes_by
         call.gone()
 
     def _has(self, stream_id: int) -> bool:
@@ -264,11 +296,20 @@ class ServerConnection(SpeaksSecond):
             words = "the content-type is not application/grpc"
             self._refuse(stream_id, StatusError(Status.INVALID_ARGUMENT, words), b"415")
             return
+        gate = self._intake.gate
+        before = gate.refusals.total if gate is not None else 0
         try:
             call = self._admitted(request, fields)
         except (RequestError, StatusError) as error:
+            if gate is not None and gate.refusals.total > before and isinstance(error, RequestError):
+                if self._alike is not None:
+                    self._alike.answer(self.http2)
+                self._alike = Alike(request.headers, self._intake.served[fields[b":path"]], error, self._refused)
             self._refuse(stream_id, error)
             return
+        if call.passes_by:
+            self._passing_by += 1
+            self._passed_by_at = self._loop.time()
         self._intake.dialogues += call.is_dialogue
         self._anybodys += call.is_anybodys
         self._calls[stream_id] = call
@@ -307,7 +348,15 @@ class ServerConnection(SpeaksSecond):
             self.http2.send_response(stream_id, fields, end_stream=True)
         self.unwanted(stream_id)
 
+    def _reset_soon(self) -> None:
+        # Behind the answers, which are sent at the end of this turn: a stream that is to be reset sends nothing more.
+        self.flush_soon()
+        if self._refused and not self._resetting:
+            self._resetting = True
+            self._loop.call_soon(self._reset)
+
     def _reset(self) -> None:
+        self._resetting = False
         refused, self._refused = self._refused, set()
         if refused and self.open and not self._full:
             for stream_id in refused:
