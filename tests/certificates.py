@@ -9,7 +9,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
 BOTH = (ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH)
 
@@ -58,12 +58,16 @@ class Authority:
         ends: timedelta = timedelta(hours=1),
         usages: tuple[Any, ...] = BOTH,
         is_authority: bool = False,
+        names_der: bytes = b"",
     ) -> Leaf:
-        """A certificate for URIs, host names and addresses."""
+        """A certificate for URIs, host names and addresses, or with `names_der` as its names, whatever that is."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(x509.Name.from_rfc4514_string(subject), self.name, key.public_key(), begins, ends)
         names = [*map(x509.UniformResourceIdentifier, uris), *map(_host, hosts)]
-        if names:
+        if names_der:
+            odd = x509.UnrecognizedExtension(ExtensionOID.SUBJECT_ALTERNATIVE_NAME, names_der)
+            builder = builder.add_extension(odd, critical=False)
+        elif names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)

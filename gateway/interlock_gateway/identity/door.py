@@ -73,6 +73,8 @@ class NetworkDoor:
             raise
 
     def _found(self, metadata: Metadata, peer: Peer) -> "Principal | asyncio.Task[Principal]":
+        if peer.unreadable:
+            raise RefusedError(Refusal.CERTIFICATE_INVALID, "the certificate cannot be read", peer.unreadable)
         token = _bearer(metadata)
         holder = self._holder(peer.certificate)
         if token is None:

@@ -27,14 +27,15 @@ class Peer:
     """Who is at the other end.
 
     `local`: it is certain that this is a process of this machine, because it came through a Unix socket or from a
-    loopback address. `encrypted`: the connection is. `certificate`: what the client showed, if it showed any.
-    `address` is where it comes from, for the log.
+    loopback address. `encrypted`: the connection is. `certificate`: what the client showed, if it showed any; or
+    `unreadable`, why that cannot be read. `address` is where it comes from, for the log.
     """
 
     local: bool
     encrypted: bool = False
     certificate: Certificate | None = None
     address: str = ""
+    unreadable: str = ""
 
 
 def is_loopback(address: str) -> bool:

@@ -6,14 +6,13 @@ from typing import Any, TypeAlias
 import grpc.aio
 
 from interlock_gateway.identity.peer import Peer, is_loopback
-from interlock_gateway.identity.refusals import Refusal, RefusedError
 from interlock_gateway.transport.tls.connected import certificate_in_pem
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 def peer_of(context: Context) -> Peer:
-    """The other end of the connection that a call came in on. Raises `RefusedError` for an odd certificate."""
+    """The other end of the connection that a call came in on."""
     place = context.peer()
     known = context.auth_context()
     encrypted = b"ssl" in known.get("transport_security_type", ())
@@ -21,8 +20,8 @@ def peer_of(context: Context) -> Peer:
     try:
         certificate = certificate_in_pem(next(iter(shown))) if shown else None
     except ValueError as error:
-        words = "the certificate cannot be read"
-        raise RefusedError(Refusal.CERTIFICATE_INVALID, words, str(error)) from None
+        # Whoever authenticates refuses it, counts that and says so.
+        return Peer(is_local(place), encrypted, address=address_in(place), unreadable=str(error) or "it is malformed")
     return Peer(is_local(place), encrypted, certificate, address_in(place))
 
 
