@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from interlock_gateway.config import PolicyConfig
 from mcp import MCPError
+from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_bench import McpBench, mcp_bench, text_of
 from passing_servers import docs_server, in_front_of
 from people_at_clients import asking_tools
@@ -92,3 +93,17 @@ async def test_what_is_read_by_a_call_is_read_once_its_deliverable_comes_in_meta
         assert caught.data["dev.interlock/reflection"]["schema"]["required"] == list(THOUGHT)
     assert [getattr(one, "text", None) for one in read.contents] == ["the page of docs"]
     assert len(greeting.messages) == 1
+
+
+@pytest.mark.req("MCP-3", "REV-1")
+@pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.{MCPDeprecationWarning.__name__}")
+async def test_what_is_sent_without_a_call_is_sent_once_its_deliverable_comes_in_meta(socket_directory: Path) -> None:
+    policy = PolicyConfig(overlays=(overlay_in(socket_directory, REFLECTS),))
+    meta: Any = {"dev.interlock/deliverable": THOUGHT}
+    async with in_front_of(socket_directory, docs_server(), policy=policy) as at, at.over_http() as client:
+        with pytest.raises(MCPError) as caught:
+            await client.subscribe_resource("docs://page")
+        await client.subscribe_resource("docs://page", meta=meta)
+
+    assert "dev.interlock/deliverable" in caught.value.error.message
+    assert caught.value.error.data["dev.interlock/reflection"]["schema"]["required"] == list(THOUGHT)

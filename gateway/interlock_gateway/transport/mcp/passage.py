@@ -43,6 +43,7 @@ from interlock_gateway.transport.mcp.checkpoint_calls import CheckpointCalls
 from interlock_gateway.transport.mcp.clients import Client, Context
 from interlock_gateway.transport.mcp.errors import COME_AGAIN, REFUSED
 from interlock_gateway.transport.mcp.freshness import FRESH
+from interlock_gateway.transport.mcp.guard import LISTEN
 from interlock_gateway.transport.mcp.leave import leave_to_send
 from interlock_gateway.transport.mcp.notices import MOST_SUBSCRIPTIONS, Notices
 from interlock_gateway.transport.mcp.parts import SurfaceParts
@@ -129,7 +130,7 @@ class Passage:
             tool, given = passing_name(owner.name, READ), {"uri": params.ref.uri, "arguments": _typed(params)}
         if not owner.provider.passes("completions"):
             raise MCPError(INVALID_PARAMS, "nothing is suggested for this")
-        await leave_to_send(self._parts.pipeline, caller, tool, given)
+        await leave_to_send(self._parts.pipeline, caller, ctx.method, tool, given)
         return await answer_of(owner, "completion/complete", asked, caller.session_id)
 
     def serve_on(self, server: "Server[Wire]") -> None:
@@ -156,7 +157,7 @@ class Passage:
         owner = await self._shelves.owner_of(uri, await self.session_of(caller))
         if owner is None:
             raise MCPError(NO_RESOURCE, "Resource not found", {"uri": uri})
-        await leave_to_send(self._parts.pipeline, caller, passing_name(owner.name, READ), {"uri": uri})
+        await leave_to_send(self._parts.pipeline, caller, ctx.method, passing_name(owner.name, READ), {"uri": uri})
         await self._notices.subscribe(owner, uri, ctx.lifespan_context, caller.principal.id)
         return {}
 
@@ -192,7 +193,7 @@ class Passage:
         if owner is None:
             return False
         try:
-            await leave_to_send(self._parts.pipeline, caller, passing_name(owner.name, READ), {"uri": uri})
+            await leave_to_send(self._parts.pipeline, caller, LISTEN, passing_name(owner.name, READ), {"uri": uri})
             await self._notices.subscribe(owner, uri, who, caller.principal.id)
         except MCPError:
             return False

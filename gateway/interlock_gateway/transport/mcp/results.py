@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS, is_version_at_least
 
-from interlock_gateway.core.call import CallResult, CallStatus
+from interlock_gateway.core.call import CallResult, CallStatus, ReflectionForm
 from interlock_gateway.core.content import Artifact
 from interlock_gateway.core.decision import Decision
 from interlock_gateway.core.outcome import Preview
@@ -70,7 +70,7 @@ def meta_of(result: CallResult) -> dict[str, Any]:
     if result.artifact is not None:
         meta[ARTIFACT_META] = {"uri": result.artifact.uri, "bytes": result.artifact.total_bytes}
     if result.reflection is not None:
-        meta[REFLECTION_META] = {"schema": dict(result.reflection.schema), "call_digest": result.reflection.call_digest}
+        meta[REFLECTION_META] = form_meta(result.reflection)
     if result.checkpoint is not None:
         meta[CHECKPOINT_META] = {
             "checkpoint_id": result.checkpoint.checkpoint_id,
@@ -79,6 +79,11 @@ def meta_of(result: CallResult) -> dict[str, Any]:
     if result.redactions:
         meta[REDACTIONS_META] = result.redactions
     return meta
+
+
+def form_meta(form: ReflectionForm) -> dict[str, Any]:
+    """What programs read of a form."""
+    return {"schema": dict(form.schema), "call_digest": form.call_digest}
 
 
 def _decision(decision: Decision) -> dict[str, Any]:
