@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NoReturn
@@ -27,13 +28,15 @@ class Document:
     """One JSON object: its bytes as sent, and the same as values.
 
     `exact_integers_only` says that no number in it has a fraction or an exponent. `hashed` is the beginning of its
-    call's digest, as far as the input goes, when that has been computed already.
+    call's digest, as far as the input goes, and `problems` is what its tool's schema finds wrong with it, when that
+    has been computed already.
     """
 
     raw: bytes
     value: JsonObject
     exact_integers_only: bool
     hashed: "Hashed | None" = field(default=None, compare=False, repr=False)
+    problems: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
 
     def without(self, fields: frozenset[str]) -> "Document":
         """The document with top-level `fields` cut out; every other member keeps its bytes."""
@@ -56,9 +59,9 @@ def parse(raw: bytes, *, max_depth: int) -> Document:
     numbers out of range, integers beyond 2^53-1, lone surrogates, or nests deeper than `max_depth`.
     """
     text = _decode(raw)
-    reader = _Reader()
+    _seen.floats = False
     try:
-        value = reader.decoder.decode(text)
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         at = _byte_at(text, error.pos)
         raise InvalidDocumentError(f"input is not valid JSON: {error.msg} (byte {at})") from None
@@ -68,27 +71,7 @@ def parse(raw: bytes, *, max_depth: int) -> Document:
         raise InvalidDocumentError(f"input must be a JSON object, not {_kind(value)}")
     _check_depth(raw, value, max_depth)
     _check_surrogates(text, value)
-    return Document(raw, value, exact_integers_only=not reader.saw_float)
-
-
-class _Reader:
-    """A decoder that refuses what the standard one lets pass, and notes what it saw."""
-
-    def __init__(self) -> None:
-        self.saw_float = False
-        self.decoder = json.JSONDecoder(
-            object_pairs_hook=_unique_pairs,
-            parse_constant=_refuse_constant,
-            parse_int=_exact_integer,
-            parse_float=self._finite_float,
-        )
-
-    def _finite_float(self, text: str) -> float:
-        self.saw_float = True
-        number = float(text)
-        if number in {float("inf"), float("-inf")}:
-            raise InvalidDocumentError(f"number {text[:40]} is out of range")
-        return number
+    return Document(raw, value, exact_integers_only=not _seen.floats)
 
 
 def _decode(raw: bytes) -> str:
@@ -124,6 +107,29 @@ def _exact_integer(text: str) -> int:
     if digits > 16 or abs(number := int(text)) > MAX_EXACT_INTEGER:  # noqa: PLR2004 - 2^53 has 16 digits
         raise InvalidDocumentError(f"integer {text[:40]} is beyond 2^53-1 and would lose digits; send it as a string")
     return number
+
+
+def _finite_float(text: str) -> float:
+    _seen.floats = True
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        raise InvalidDocumentError(f"number {text[:40]} is out of range")
+    return number
+
+
+class _Seen(threading.local):
+    """What was seen in the text that a thread reads. One decoder for each text would cost more than most texts."""
+
+    floats = False
+
+
+_seen = _Seen()
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique_pairs,
+    parse_constant=_refuse_constant,
+    parse_int=_exact_integer,
+    parse_float=_finite_float,
+)
 
 
 def _kind(value: object) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 from interlock_gateway.providers.mcp.http1 import Headers, Wire
 from interlock_gateway.providers.mcp.link import LinkError, Receive, RequestId
@@ -38,7 +37,6 @@ class Answer:
         self._most = most
         self._related = related
         self._answered = answered
-        self._take: Callable[[bytes], None] = self._keep
         self._kept = bytearray()
         self._events: EventReader | None = None
         self._loop = asyncio.get_running_loop()
@@ -66,12 +64,16 @@ class Answer:
         if not self.is_success:
             self._most = MAX_REFUSAL
         elif self.kind == EVENTS:
-            self._events, self._take = EventReader(self._most), self._stream
+            self._events = EventReader(self._most)
 
     def data(self, chunk: bytes) -> None:
         """Some of it."""
-        if not self.done.done():
-            self._take(chunk)
+        if self.done.done():
+            return
+        if self._events is None:
+            self._keep(chunk)
+        else:
+            self._stream(self._events, chunk)
 
     def end(self) -> None:
         """All of it was there."""
@@ -96,10 +98,9 @@ class Answer:
         if len(self._kept) > self._most:
             self._too_large()
 
-    def _stream(self, chunk: bytes) -> None:
-        assert self._events is not None
+    def _stream(self, events: EventReader, chunk: bytes) -> None:
         try:
-            for event in self._events.feed(chunk):
+            for event in events.feed(chunk):
                 if event.event_id is not None:
                     self.last = event
                 if event.data:
@@ -107,8 +108,8 @@ class Answer:
         except EventTooLargeError:
             self._too_large()
             return
-        if strays := self._events.strays:
-            self._events.strays = 0
+        if strays := events.strays:
+            events.strays = 0
             self._slow_down(strays)
         if self._answered is not None and self._answered.done():
             self._finish()

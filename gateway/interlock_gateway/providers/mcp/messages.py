@@ -9,6 +9,7 @@ from interlock_gateway.providers.wire import json_value
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _NO_BREAKS = bytes.maketrans(b"\r\n", b"  ")
+_CALL = b'"tools/call"'
 MAX_BATCH = 64
 """Messages in one batch: all of them are acted on at once, and count once towards what a server may say unasked."""
 
@@ -25,7 +26,8 @@ def encoded(value: object) -> bytes:
 def request(request_id: RequestId, method: str, params: bytes) -> bytes:
     """A request; `params` is a JSON object."""
     shown = b"%d" % request_id if type(request_id) is int else encoded(request_id)
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (shown, encoded(method), params)
+    named = _CALL if method == "tools/call" else encoded(method)
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (shown, named, params)
 
 
 def notification(method: str, params: bytes) -> bytes:

@@ -46,7 +46,7 @@ def asked_of(parts: Parts, caller: McpCaller, name: str) -> Asked:
 def is_from_mcp(parts: Parts, tool: RegisteredTool) -> bool:
     """Whether the tool's provider is an MCP server."""
     kind = getattr(parts.providers.get(tool.provider), "kind", None)  # those that are built in have none
-    return kind in {ProviderKind.MCP_HTTP, ProviderKind.MCP_STDIO}
+    return kind is ProviderKind.MCP_HTTP or kind is ProviderKind.MCP_STDIO
 
 
 def answered(result: CallResult, asked: Asked) -> dict[str, Any]:

@@ -175,6 +175,7 @@ class _Connection(Impatience, HttpToolsProtocol):
         if cycle.disconnected:
             return
         cycle.response_started = cycle.response_complete = True
+        cast("Scope", cycle.scope).pop(REPLY)  # which knows the cycle: both would stay until garbage is collected
         lines = [STATUS_LINE[status], *(b"%b: %b\r\n" % header for header in headers)]
         ending = b"" if cycle.keep_alive else b"connection: close\r\n"
         self.transport.write(b"%bcontent-length: %d\r\n%b\r\n%b" % (b"".join(lines), len(body), ending, body))

@@ -14,6 +14,7 @@ from interlock_gateway.transport.mcp.wires import McpCaller
 CALL_ID_META = "dev.interlock/call_id"
 WORKDIR_META = "dev.interlock/workdir"
 INTENT_META = "dev.interlock/intent"
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def call_request(caller: McpCaller, name: str, arguments: Mapping[str, Any] | None) -> CallRequest:
@@ -55,7 +56,7 @@ def read_request(caller: McpCaller, method: str, tool: str, given: Mapping[str, 
 
 def encoded(value: Mapping[str, Any]) -> bytes:
     """`value` as JSON: what policy, receipts, people and the tool are shown from here on."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return _encode(value).encode()
 
 
 def text_in(meta: Mapping[str, Any], key: str) -> str:
