@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from interlock_gateway.core.digest import INPUT_FIRST
 from interlock_gateway.core.document import Document
@@ -35,6 +36,19 @@ def nothing() -> None:
     """There is nothing to be done meanwhile."""
 
 
+class LargeInput(NamedTuple):
+    """What is to be read, within its limits, and the schema that it is to be checked against, as JSON.
+
+    `meanwhile` is something else to be done on the same thread, once or twice.
+    """
+
+    raw: bytes
+    max_bytes: int
+    max_depth: int
+    schema: bytes = b""
+    meanwhile: Callable[[], object] = nothing
+
+
 class LargeInputs:
     """Reads inputs, one after another; principals take turns, as one may send a hundred."""
 
@@ -52,19 +66,11 @@ class LargeInputs:
         """The process that reads, while there is one."""
         return (self._process.process_id,) if self._process is not None else ()
 
-    async def read(
-        self,
-        raw: bytes,
-        *,
-        principal_id: str,
-        max_bytes: int,
-        max_depth: int,
-        meanwhile: Callable[[], object] = nothing,
-    ) -> Document:
-        """As `read_input`, with what is needed of its digest. `meanwhile` is called on its thread, once or twice."""
+    async def read(self, wanted: LargeInput, principal_id: str) -> Document:
+        """As `read_input`, with what is needed of its digest, and mostly with what its tool's schema says."""
         await self._turns.take(principal_id)
         try:
-            return await self._read(partial(self._read_beside, raw, max_bytes, max_depth, meanwhile))
+            return await self._read(partial(self._read_beside, wanted))
         finally:
             self._turns.pass_on()
 
@@ -95,16 +101,16 @@ class LargeInputs:
             self._thread.shutdown()
             self._thread = None
 
-    def _read_beside(self, raw: bytes, max_bytes: int, max_depth: int, meanwhile: Callable[[], object]) -> Document:
+    def _read_beside(self, wanted: LargeInput) -> Document:
         try:
             if self._process is None:
                 self._process = ReadingProcess()
-            return self._process.read(raw, max_depth, meanwhile)
+            return self._process.read(wanted.raw, wanted.max_depth, wanted.schema, wanted.meanwhile)
         except OSError as error:
             _log.warning("a large input is read by the gateway itself", extra={"problem": str(error)})
             self._end_process()
-            meanwhile()
-            return _read(raw, max_bytes, max_depth)
+            wanted.meanwhile()
+            return _read(wanted.raw, wanted.max_bytes, wanted.max_depth)
 
     def _end_process(self) -> None:
         process, self._process = self._process, None

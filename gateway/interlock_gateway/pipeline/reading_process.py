@@ -49,22 +49,26 @@ class ReadingProcess:
         """The process."""
         return self._process.pid
 
-    def read(self, raw: bytes, max_depth: int, meanwhile: Callable[[], object]) -> Document:
-        """As `core.document.parse`, with what is needed of its digest; `meanwhile` is called while the process works.
+    def read(self, raw: bytes, max_depth: int, schema: bytes, meanwhile: Callable[[], object]) -> Document:
+        """As `core.document.parse`, with what is needed of its digest, and what `schema` says, unless that is empty.
+
+        `meanwhile` is called while the process works.
 
         Raises `InvalidDocumentError`, and `OSError` when the process has ended or says nothing: it is then to be ended.
         """
-        self._connection.sendall(said.REQUEST.pack(len(raw), max_depth))
+        self._connection.sendall(said.REQUEST.pack(len(raw), max_depth, len(schema)) + schema)
         self._connection.sendall(raw)
         meanwhile()
-        hashed, building = hashlib.sha256(INPUT_FIRST), Building()
+        hashed, building, problems = hashlib.sha256(INPUT_FIRST), Building(), list[str]()
         for kind, piece in self._pieces():
             if kind == said.CANONICAL:
                 hashed.update(piece)
             elif kind == said.WRONG:
-                raise InvalidDocumentError(bytes(piece).decode("utf-8", "surrogatepass"))
+                raise InvalidDocumentError(_text(piece))
+            elif kind == said.PROBLEM:
+                problems.append(_text(piece))
             elif kind in _ENDS:
-                return Document(raw, building.whole, kind == said.EXACT, hashed)
+                return Document(raw, building.whole, kind == said.EXACT, hashed, tuple(problems) if schema else None)
             else:
                 building.take(kind, piece)
         raise ConnectionError("the reading process has ended")
@@ -123,6 +127,10 @@ class Building:
             self._open[-1][1].append(value)
 
 
+def _text(piece: memoryview) -> str:
+    return bytes(piece).decode("utf-8", "surrogatepass")
+
+
 def _loaded(piece: memoryview) -> Any:
     return marshal.loads(piece)  # noqa: S302 - from our own process, which says nothing but what it parsed
 
@@ -130,7 +138,7 @@ def _loaded(piece: memoryview) -> Any:
 @cache
 def _directories() -> tuple[str, ...]:
     """Where what the process imports lies."""
-    found = [importlib.util.find_spec(name) for name in ("interlock_gateway", "rfc8785")]
+    found = [importlib.util.find_spec(name) for name in ("interlock_gateway", "rfc8785", "jsonschema_rs")]
     return tuple(dict.fromkeys(str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin))
 
 

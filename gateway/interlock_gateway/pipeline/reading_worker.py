@@ -1,12 +1,14 @@
 """A process that reads large inputs and nothing else (REL-7; decision 0121).
 
 It is started as a script in an isolated interpreter. Arguments: the socket's descriptor, then the directories in which
-its imports lie. A request is the input's length, the depth that is allowed, and the input; the answer is pieces, each a
-letter and a length before its bytes. First come the pieces of the canonical form, then those from which the value is
-put together again, and last whether all numbers were integers; or what is wrong with the input, and nothing else.
+its imports lie. A request is the input's length, the depth that is allowed, the length of its tool's schema, then that
+schema and the input. The answer is pieces, each a letter and a length before its bytes. First come the pieces of the
+canonical form, then those from which the value is put together again, then what the schema finds wrong with it, and
+last whether all numbers were integers; or what is wrong with the input's text, and nothing else.
 """
 
 import gc
+import json
 import marshal
 import os
 import resource
@@ -14,14 +16,16 @@ import socket
 import struct
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from interlock_gateway.core.jsonvalue import JsonValue
+    from interlock_gateway.pipeline.schema import CompiledSchema
 
-REQUEST = struct.Struct("<IH")
+REQUEST = struct.Struct("<IHI")
 PIECE = struct.Struct("<cI")
-WRONG, CANONICAL, EXACT, INEXACT = b"w", b"c", b"e", b"i"
+WRONG, CANONICAL, PROBLEM, EXACT, INEXACT = b"w", b"c", b"p", b"e", b"i"
 VALUE, KEY, MEMBERS, ITEMS = b"v", b"k", b"m", b"l"
 OBJECT, ARRAY, TEXT, CLOSE = b"o", b"a", b"t", b"z"
 PIECE_BYTES = 64 * 1024
@@ -70,7 +74,7 @@ def _parts(
             at += 1
 
 
-def answers(raw: bytes, max_depth: int) -> Iterator[tuple[bytes, "bytes | memoryview"]]:
+def answers(raw: bytes, max_depth: int, schema: bytes) -> Iterator[tuple[bytes, "bytes | memoryview"]]:
     """The pieces of the answer to one request."""
     from interlock_gateway.core.document import InvalidDocumentError, parse  # noqa: PLC0415 - once the path is set
     from interlock_gateway.pipeline.canonical import canonical, canonical_without_floats  # noqa: PLC0415 - as above
@@ -85,23 +89,33 @@ def answers(raw: bytes, max_depth: int) -> Iterator[tuple[bytes, "bytes | memory
     for at in range(0, len(text), CANONICAL_BYTES):
         yield CANONICAL, text[at : at + CANONICAL_BYTES]
     yield from pieces_of(document.value)
+    for problem in _compiled(schema).problems(document.value) if schema else ():
+        yield PROBLEM, problem.encode("utf-8", "surrogatepass")
     yield EXACT if exact else INEXACT, b""
+
+
+@lru_cache(maxsize=16)
+def _compiled(schema: bytes) -> "CompiledSchema":
+    from interlock_gateway.pipeline.schema import CompiledSchema  # noqa: PLC0415 - as above
+
+    return CompiledSchema(json.loads(schema))
 
 
 def _received(connection: socket.socket, count: int) -> bytes | None:
     """So many bytes; `None` when the gateway is gone."""
-    data = connection.recv(count, socket.MSG_WAITALL)
+    data = connection.recv(count, socket.MSG_WAITALL) if count else b""
     return data if len(data) == count else None
 
 
 def serve(connection: socket.socket) -> None:
     """Answer until the gateway is gone."""
     while (head := _received(connection, REQUEST.size)) is not None:
-        length, max_depth = REQUEST.unpack(head)
+        length, max_depth, schema_length = REQUEST.unpack(head)
+        schema = _received(connection, schema_length)
         raw = _received(connection, length)
-        if raw is None:
+        if raw is None or schema is None:
             return
-        for kind, piece in answers(raw, max_depth):
+        for kind, piece in answers(raw, max_depth, schema):
             connection.sendall(PIECE.pack(kind, len(piece)))
             connection.sendall(piece)
         del raw

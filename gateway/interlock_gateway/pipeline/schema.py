@@ -1,5 +1,6 @@
 """Input against the tool's JSON Schema (PIPE-4): draft 2020-12, compiled once per definition; nothing is fetched."""
 
+import json
 from collections.abc import Sequence
 from itertools import islice
 from typing import Protocol
@@ -27,15 +28,21 @@ class InputValidator(Protocol):
 class CompiledSchema:
     """A schema compiled by jsonschema-rs, with its linear-time regular expressions and no way out to the network."""
 
-    __slots__ = ("_validator",)
+    __slots__ = ("_schema", "_validator")
 
     def __init__(self, schema: FrozenJsonObject) -> None:
+        self._schema = schema
         try:
             self._validator = jsonschema_rs.Draft202012Validator(
                 dict(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions()
             )
         except (ValueError, TypeError) as error:
             raise InvalidSchemaError(str(error).split("\n", 1)[0]) from None
+
+    @property
+    def text(self) -> bytes:
+        """The schema as JSON, so that it can be compiled elsewhere."""
+        return json.dumps(dict(self._schema)).encode()
 
     def problems(self, value: JsonValue) -> tuple[str, ...]:
         """Up to five failing paths, each in words a model can fix; empty when `value` is valid."""

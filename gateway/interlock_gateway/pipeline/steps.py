@@ -11,7 +11,7 @@ from interlock_gateway.pipeline.bind import call_digest
 from interlock_gateway.pipeline.decide import decide
 from interlock_gateway.pipeline.deliverable import form_for, problems_of
 from interlock_gateway.pipeline.enforce import Path, binding, path_for
-from interlock_gateway.pipeline.large_inputs import LARGE_BYTES, LargeInputs
+from interlock_gateway.pipeline.large_inputs import LARGE_BYTES, LargeInput, LargeInputs
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
 from interlock_gateway.pipeline.ports import StateError
@@ -58,7 +58,7 @@ class Steps:
             run.sent = input_to_send(run.document, binding(run.decided, self._parts.settings.confidence_field))
         except DecisionError as error:
             return self.refuse(run, f"gateway_error.{error.code.value}", error.message)
-        if problems := run.known_tool.validator.problems(run.sent.value):
+        if problems := self._problems(run):
             lines = "\n".join(problems)
             return self.refuse(run, "invalid_arguments", f"The arguments of {run.tool_name} are not valid:\n{lines}")
         return None
@@ -78,12 +78,16 @@ class Steps:
         """Where the decision sends the call."""
         return path_for(run.decided)
 
+    def _problems(self, run: CallRun) -> tuple[str, ...]:
+        found = run.sent.problems
+        return found if found is not None else run.known_tool.validator.problems(run.sent.value)
+
     async def _read(self, run: CallRun) -> Document:
         raw = run.request.input
         most, deepest = self._parts.settings.max_input_bytes, self._parts.settings.max_depth
         if LARGE_BYTES < len(raw) <= most:
             return await self.large.read(
-                raw, principal_id=run.principal.id, max_bytes=most, max_depth=deepest, meanwhile=run.digest_request
+                LargeInput(raw, most, deepest, run.known_tool.validator.text, run.digest_request), run.principal.id
             )
         return read_input(raw, max_bytes=most, max_depth=deepest)
 

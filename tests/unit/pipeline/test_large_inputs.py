@@ -18,13 +18,16 @@ from interlock_gateway.core.digest import BoundCall
 from interlock_gateway.core.document import InvalidDocumentError, parse
 from interlock_gateway.pipeline import reading_process, reading_worker
 from interlock_gateway.pipeline.canonical import canonical
-from interlock_gateway.pipeline.large_inputs import LargeInputs
+from interlock_gateway.pipeline.large_inputs import LargeInput, LargeInputs
+from interlock_gateway.pipeline.schema import CompiledSchema
 from waiting import eventually
 
 RAW = json.dumps({"text": "x" * 100_000}).encode()
+TEXT = st.text(max_size=20) | st.just("long text " * 9)
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXT, inner, max_size=5),
+    max_leaves=12,
 )
 
 
@@ -58,7 +61,7 @@ async def test_what_is_read_beside_the_loop_has_the_same_value_and_digest(value:
     raw = json.dumps(value).encode()
     usual = sys.getswitchinterval()
     async with reading() as large:
-        document = await large.read(raw, principal_id="me", max_bytes=len(raw), max_depth=64)
+        document = await large.read(LargeInput(raw, len(raw), 64), "me")
     assert sys.getswitchinterval() == usual
     expected = parse(raw, max_depth=64)
     assert document == expected
@@ -77,8 +80,8 @@ async def test_what_is_wrong_with_a_large_input_is_said_as_of_any_other(wrong: s
     async with reading() as large:
         for _ in range(2):
             with pytest.raises(InvalidDocumentError) as found:
-                await large.read(raw, principal_id="me", max_bytes=len(raw), max_depth=64)
-        assert (await large.read(RAW, principal_id="me", max_bytes=len(RAW), max_depth=64)).raw == RAW
+                await large.read(LargeInput(raw, len(raw), 64), "me")
+        assert (await large.read(LargeInput(RAW, len(RAW), 64), "me")).raw == RAW
     with pytest.raises(InvalidDocumentError) as expected:
         parse(raw, max_depth=64)
     assert found.value.message == expected.value.message
@@ -94,7 +97,7 @@ async def _take_turns(large: LargeInputs) -> None:
     order: list[str] = []
 
     def read(principal: str) -> "asyncio.Task[object]":
-        task = asyncio.ensure_future(large.read(RAW, principal_id=principal, max_bytes=len(RAW), max_depth=8))
+        task = asyncio.ensure_future(large.read(LargeInput(RAW, len(RAW), 8), principal))
         task.add_done_callback(partial(done, principal))
         return task
 
@@ -124,20 +127,29 @@ async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothin
         assert large.process_ids == ()
         threads: list[str] = []
         await large.read(
-            RAW,
-            principal_id="me",
-            max_bytes=len(RAW),
-            max_depth=8,
-            meanwhile=lambda: threads.append(threading.current_thread().name),
+            LargeInput(RAW, len(RAW), 8, meanwhile=lambda: threads.append(threading.current_thread().name)), "me"
         )
         assert threads == ["inputs_0"]
         await eventually(lambda: large.process_ids == ())
 
 
+@pytest.mark.req("PIPE-4", "REL-7")
+async def test_what_a_large_input_is_checked_against_says_the_same_in_the_process() -> None:
+    schema = CompiledSchema({"type": "object", "properties": {"text": {"type": "string", "maxLength": 10}}})
+    async with reading() as large:
+        for raw in (RAW, b'{"other":[' + b"1.5," * 30_000 + b"{}]}"):
+            document = await large.read(LargeInput(raw, len(raw), 8, schema.text), "me")
+            assert document.problems == schema.problems(document.value)
+            assert bool(document.problems) == (raw is RAW)
+        assert (await large.read(LargeInput(RAW, len(RAW), 8), "me")).problems is None
+    assert document.without(frozenset({"other"})).problems is None
+    assert document.with_fields({"text": 1}).problems is None
+
+
 @pytest.mark.req("REL-7", "PIPE-3")
 async def test_without_its_process_a_large_input_is_read_all_the_same() -> None:
     async with reading() as large:
-        read = partial(large.read, RAW, principal_id="me", max_bytes=len(RAW), max_depth=8)
+        read = partial(large.read, LargeInput(RAW, len(RAW), 8), "me")
         expected = await read()
         (first,) = large.process_ids
         os.kill(first, signal.SIGKILL)
@@ -155,7 +167,7 @@ async def test_without_its_process_a_large_input_is_read_all_the_same() -> None:
 
 @pytest.mark.req("PIPE-3")
 @settings(max_examples=200, deadline=None)
-@given(value=st.dictionaries(st.text(), JSON), size=st.sampled_from([8, 40, 200]))
+@given(value=st.dictionaries(TEXT, JSON, max_size=5), size=st.sampled_from([8, 40, 200]))
 def test_a_value_in_pieces_is_the_same_value(value: dict[str, object], size: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(reading_worker, "PIECE_BYTES", size)
