@@ -3,14 +3,16 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 from interlock_gateway.audit.read import read_records
-from interlock_gateway.config import PolicyConfig
+from interlock_gateway.config import PolicyConfig, ProviderConfig
+from interlock_gateway.config_providers import McpUpstreamConfig
 from mcp import MCPError
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp_bench import McpBench
+from mcp_bench import McpBench, mcp_bench
 from mcp_types import (
     GetPromptResult,
     PromptReference,
@@ -19,7 +21,7 @@ from mcp_types import (
     TextContent,
     TextResourceContents,
 )
-from passing_servers import docs_server, in_front_of
+from passing_servers import docs_server, in_front_of, served
 from waiting import eventually
 
 MODES = ("legacy", "2026-07-28")
@@ -120,6 +122,35 @@ async def test_a_resource_that_is_nobodys_is_not_found_and_the_servers_own_error
 
     assert nobodys.value.error.code == -32002
     assert unfit.value.error.code in {-32603, -32602}
+
+
+@pytest.mark.req("MCP-3", "SEC-5")
+async def test_what_a_server_listed_is_nobody_elses_while_it_is_away(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock_gateway.transport.mcp.shelves.FRESH_S", 0.0)
+    away = ("shared://page", "docs://page", "docs://users/ada/profile")
+    async with AsyncExitStack() as stack:
+        docs, wiki = [await stack.enter_async_context(AsyncExitStack()) for _ in range(2)]
+        urls = [await docs.enter_async_context(served(docs_server("docs")))]
+        urls.append(await wiki.enter_async_context(served(docs_server("wiki"))))
+        providers = tuple(
+            ProviderConfig(name=name, mcp=McpUpstreamConfig(url=url), trust="declared")
+            for name, url in zip(("docs", "wiki"), urls, strict=True)
+        )
+        at = await stack.enter_async_context(mcp_bench(socket_directory, providers=providers))
+        await at.at.gateway.providers_settled(10.0)
+        client = await stack.enter_async_context(at.over_http())
+        assert [words(await client.read_resource(uri)) for uri in away[:1]] == ["shared by docs"]
+        await client.list_resource_templates()
+        await docs.aclose()
+        listed = {str(one.uri) for one in (await client.list_resources()).resources}
+        assert listed == {"wiki://page", "wiki://secret"}
+        for uri in away:
+            with pytest.raises(MCPError) as caught:
+                await client.read_resource(uri)
+            assert caught.value.error.code == -32002
+        assert words(await client.read_resource("wiki://page")) == "the page of wiki"
 
 
 @pytest.mark.req("MCP-3", "TOOL-10")

@@ -1,7 +1,8 @@
 """What MCP servers list besides tools, all of it together: resources, templates of resources, prompts (MCP-3).
 
 A key that two servers claim is the first's, by name of the provider, and the other's is left out: with a `prefix`
-prompts do not meet. A server that does not answer is left out of the list, as its tools are.
+prompts do not meet. A server that does not answer is left out of the list, as its tools are; what was its own stays so,
+and nobody else is asked for it meanwhile.
 """
 
 import asyncio
@@ -95,6 +96,8 @@ class Shelves:
         self._kept: dict[Shelf, tuple[Item, ...]] = {}
         self._kept_at: dict[Shelf, float] = {}
         self._listing: dict[Shelf, asyncio.Task[tuple[Item, ...]]] = {}
+        self._away: dict[Shelf, dict[str, str]] = {shelf: {} for shelf in Shelf}
+        """By key, whose that is which a server listed before it went."""
 
     def servers(self) -> list[McpProvider]:
         """Every MCP server, connected or not."""
@@ -131,6 +134,8 @@ class Shelves:
         for item in await self.items(Shelf.TEMPLATES, session, fresh=self._is_stale(Shelf.TEMPLATES)):
             if fits(uri, item.key):
                 return item.of
+        if uri in self._away[Shelf.RESOURCES] or any(fits(uri, one) for one in self._away[Shelf.TEMPLATES]):
+            return None
         others = [one for one in self.upstreams("resources") if self._sees(session, one.name, Shelf.RESOURCES)]
         return others[0] if len(others) == 1 else None
 
@@ -150,19 +155,30 @@ class Shelves:
     async def _list(self, shelf: Shelf) -> tuple[Item, ...]:
         upstreams = self.upstreams(shelf.capability)
         lists = await asyncio.gather(*(_list_of(shelf, upstream) for upstream in upstreams))
+        silent = {upstream.name for upstream, (_, whole) in zip(upstreams, lists, strict=True) if not whole}
+        away = self._away[shelf] = self._left_behind(shelf, silent)
         taken: dict[str, Item] = {}
-        for item in (item for items in lists for item in items):
-            other = taken.setdefault(item.entry[shelf.key], item)
-            if other.of.name != item.of.name:
-                about = {"provider": item.of.name, "owner": other.of.name, "key": item.key[:200]}
+        for item in (item for items, _ in lists for item in items):
+            key = item.entry[shelf.key]
+            if (owner := away.get(key, item.of.name)) == item.of.name:
+                owner = taken.setdefault(key, item).of.name
+            if owner != item.of.name:
+                about = {"provider": item.of.name, "owner": owner, "key": item.key[:200]}
                 _log.warning("what two MCP servers list is left out of one", extra=about)
         self._kept[shelf] = tuple(taken.values())
         self._kept_at[shelf] = asyncio.get_running_loop().time()
         return self._kept[shelf]
 
+    def _left_behind(self, shelf: Shelf, silent: set[str]) -> dict[str, str]:
+        """What those servers listed that are configured and do not answer now."""
+        gone = {one.name for one in self.servers() if one.upstream is None or one.name in silent}
+        known = {item.entry[shelf.key]: item.of.name for item in self._kept.get(shelf, ())}
+        known |= self._away[shelf]
+        return {key: name for key, name in known.items() if name in gone}
 
-async def _list_of(shelf: Shelf, upstream: Upstream) -> list[Item]:
-    """All that one server lists; nothing when it does not answer, or not in a form that can be read."""
+
+async def _list_of(shelf: Shelf, upstream: Upstream) -> tuple[list[Item], bool]:
+    """What one server lists, and whether that is all: it may not answer, or not in a form that can be read."""
     items: list[Item] = []
     try:
         async with asyncio.timeout(LIST_S):
@@ -178,7 +194,8 @@ async def _list_of(shelf: Shelf, upstream: Upstream) -> list[Item]:
     except (RpcError, ProviderError, TimeoutError) as error:
         about = {"provider": upstream.name, "method": shelf.method, "problem": str(error)[:200]}
         _log.warning("an MCP server does not list what it has", extra=about)
-    return items[:MOST_ITEMS]
+        return items[:MOST_ITEMS], False
+    return items[:MOST_ITEMS], True
 
 
 def _read(shelf: Shelf, upstream: Upstream, entries: list[Any]) -> list[Item]:
