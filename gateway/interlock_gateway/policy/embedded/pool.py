@@ -15,6 +15,7 @@ from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch, lower_priority
+from interlock_gateway.policy.embedded.short_names import shortened
 from interlock_gateway.policy.embedded.wire import Reply, pack
 from interlock_gateway.policy.engine import PolicyUnavailableError
 
@@ -67,8 +68,9 @@ class WorkerPool:
         self._settings = settings
         self._limits = WorkerLimits(settings.memory_bytes, processor_s=max(2.0, 8 * settings.timeout_s))
         self._linked = link(bundle.modules)
+        modules = shortened(self._linked, bundle.data_json)
         self._policies = pack(
-            [bundle.data_json, *(text for module in self._linked for text in (module.package, module.source))]
+            [bundle.data_json, *(text for module in modules for text in (module.package, module.source))]
         )
         self._workers: list[Worker] = []
         self._every_worker: set[Worker] = set()
