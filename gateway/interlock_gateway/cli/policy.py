@@ -13,13 +13,14 @@ from interlock_gateway.cli import policy_bundle, policy_corpus, policy_explain, 
 from interlock_gateway.cli.exemption_list import ExemptionList
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.options import ConfigFile, OperatorAddress, Output, examples, group
-from interlock_gateway.cli.policy_sources import Overlays, chosen_overlays
+from interlock_gateway.cli.policy_sources import Engine, EngineChoice, Overlays, chosen_overlays
 from interlock_gateway.cli.reaching import operator
 from interlock_gateway.cli.screen import Block, Fields, OutputFormat, Screen, Table, Text
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.policy.checks.report import TestReport
 from interlock_gateway.policy.inspection import check as find_problems
 from interlock_gateway.policy.loader import read_bundle
+from interlock_gateway.policy.opa.program import find_opa
 from interlock_gateway.policy.standing import loaded_exemptions
 from interlock_gateway.policy.trial import run_tests
 
@@ -52,6 +53,7 @@ def check(*, overlay: Overlays = None, config: ConfigFile = None, output: Output
     epilog=examples(
         "interlock policy test --config interlock.yaml",
         "interlock policy test --overlay policies --cases policies/cases --coverage 100",
+        "interlock policy test --config interlock.yaml --engine opa",
     ),
 )
 def run_all(
@@ -64,17 +66,22 @@ def run_all(
         float, typer.Option(min=0, max=_PERCENT, help="The least share of lines that tests must reach, in percent.")
     ] = 0.0,
     every: Annotated[bool, typer.Option("--all", help="List the tests that passed, too.")] = False,
+    engine: Engine = EngineChoice.EMBEDDED,
     config: ConfigFile = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Run the tests of the policies (`_test.rego`) and decision cases, and show what they reach.
 
+    With `--engine opa` each runs on the program opa of this machine too, and fails when it comes out otherwise there.
     The exit code is 1 when one fails, or when they reach less than `--coverage`.
     """
     settings = load_config(config, os.environ)
-    report = run_tests(overlays=chosen_overlays(overlay, settings), cases=cases)
+    opa = find_opa() if engine is EngineChoice.OPA else None
+    report = run_tests(overlays=chosen_overlays(overlay, settings), cases=cases, opa=opa)
     enough = report.coverage * _PERCENT >= coverage
     shown = {"ok": report.passed and enough, "coverage": report.coverage, **asdict(report)}
+    if opa is not None:
+        shown["opa"] = opa.version
     Screen(output).show(shown, *_tested(report, every=every, enough=enough))
     raise typer.Exit(ExitCode.OK if shown["ok"] else ExitCode.REFUSED)
 

@@ -1,5 +1,6 @@
 """`interlock policy eval` and `policy explain`: what policy decides about a call, and why (LIFE-2)."""
 
+import json
 import os
 import shutil
 import sys
@@ -18,13 +19,22 @@ from interlock_gateway.cli.explaining import explain_decision
 from interlock_gateway.cli.gateway_denials import in_words
 from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.options import ConfigFile, Output, examples
-from interlock_gateway.cli.policy_sources import AuditDirectory, Overlays, chosen_overlays, configured_bundle
+from interlock_gateway.cli.policy_sources import (
+    AuditDirectory,
+    Engine,
+    EngineChoice,
+    Overlays,
+    chosen_overlays,
+    configured_bundle,
+)
 from interlock_gateway.cli.recorded_decision import RecordedDecision, recorded_decision
 from interlock_gateway.cli.screen import Block, Fields, Lines, OutputFormat, Screen, Table, Text
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
-from interlock_gateway.core.decision import Verdict
+from interlock_gateway.core.decision import DecisionError, Verdict
 from interlock_gateway.policy.explain.origins import Origins
+from interlock_gateway.policy.opa.program import OpaProgram, find_opa
+from interlock_gateway.policy.trial import evaluate_once, otherwise
 
 _VERDICT_CODE = {Verdict.ALLOW: ExitCode.OK, Verdict.DENY: ExitCode.REFUSED}
 _MEMBERS = frozenset({"verdict", "code", "message", "rule"})
@@ -40,6 +50,7 @@ EVAL_EXAMPLES = examples(
     'interlock policy eval \'{"tool": "deploy", "input": {"to": "production"}}\'',
     "interlock policy eval @call.json --config interlock.yaml",
     "interlock policy eval - < policy-input.json",
+    'interlock policy eval \'{"tool": "deploy"}\' --engine opa',
 )
 
 
@@ -48,6 +59,7 @@ def evaluate(
     *,
     overlay: Overlays = None,
     audit_dir: AuditDirectory = None,
+    engine: Engine = EngineChoice.EMBEDDED,
     config: ConfigFile = None,
     timeout: Timeout = 2.0,
     output: Output = OutputFormat.TABLE,
@@ -57,13 +69,38 @@ def evaluate(
     The call is a whole policy input document, or `tool` (a definition or a name) and `input`, and what else there is to
     say about `principal`, `session` and `call`; or a recorded decision, decided again. Nothing is dispatched, and no
     gateway is needed. The exit code is 0 when the call is allowed, 1 when it is denied, 4 when it would wait.
+
+    With `--engine opa` the program opa of this machine decides too; the exit code is 1 when it decides otherwise.
     """
+    opa = find_opa() if engine is EngineChoice.OPA else None
     explained = _explained(call, load_config(config, os.environ), overlay, audit_dir, timeout)
     if isinstance(explained, RecordedDecision):
         _show_unasked(explained, Screen(output))
         raise typer.Exit(ExitCode.REFUSED)
-    Screen(output).show(explained.as_json(), *_tables(explained))
+    if opa is not None:
+        _show_both(explained, opa, Screen(output))
+    else:
+        Screen(output).show(explained.as_json(), *_tables(explained))
     raise typer.Exit(_VERDICT_CODE.get(explained.explanation.decision.verdict, ExitCode.WAITING))
+
+
+def _show_both(explained: Explained, opa: OpaProgram, screen: Screen) -> None:
+    """The decision with OPA's; ends the command when they differ."""
+    document = json.dumps(explained.explanation.document, ensure_ascii=False).encode()
+    (theirs,) = opa.decide(explained.bundle, [document])
+    differs = otherwise(_decision_here(explained, document), theirs)
+    said = f"OPA {opa.version} decides otherwise: {differs}" if differs else f"OPA {opa.version} decides the same"
+    both = {"version": opa.version, "decision": theirs, "differs": differs}
+    screen.show({**explained.as_json(), "opa": both}, *_tables(explained), Text(said))
+    if differs:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+def _decision_here(explained: Explained, document: bytes) -> Any:
+    try:
+        return json.loads(evaluate_once(explained.bundle, document))
+    except DecisionError:
+        return None
 
 
 def explain(

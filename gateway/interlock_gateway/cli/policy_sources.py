@@ -1,6 +1,7 @@
 """Which policies a command looks at: those of the configuration, or others named on the command line."""
 
 import asyncio
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,19 @@ Overlays = Annotated[
 ]
 AuditDirectory = Annotated[
     Path | None, typer.Option("--audit-dir", help="Where the receipts are; without it where the configuration says.")
+]
+
+
+class EngineChoice(StrEnum):
+    """Which engines a command asks."""
+
+    EMBEDDED = "embedded"
+    OPA = "opa"
+
+
+Engine = Annotated[
+    EngineChoice,
+    typer.Option(help="`opa`: ask the program opa too, found on PATH or at .tools/bin, and say where it differs."),
 ]
 # What a directory has that holds a whole set of policies and not an overlay.
 _ROOT = "main.rego"
