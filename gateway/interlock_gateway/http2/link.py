@@ -150,7 +150,12 @@ class Link(asyncio.Protocol):
         """Send what is queued at the end of this turn of the loop, with what else is queued until then."""
         if not self._leaving:
             self._leaving = True
-            self._loop.call_soon(self.flush)
+            self._loop.call_soon(self._flush_left)
+
+    def _flush_left(self) -> None:
+        """Send what is queued, unless it was sent meanwhile."""
+        if self._leaving:
+            self.flush()
 
     def _flush_sometime(self) -> None:
         """Send what is queued with whatever is sent next, or in a moment."""

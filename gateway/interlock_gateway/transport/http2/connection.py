@@ -196,7 +196,11 @@ class ServerConnection(SpeaksSecond):
             if self._alike is None or not self._alike.take(event):  # type: ignore[arg-type]  # as above
                 self._begin(event)  # type: ignore[arg-type]  # as above
         elif kind is DataReceived:
-            self._more(event.stream_id, event.data, last=event.end_stream)  # type: ignore[attr-defined]  # as above
+            stream_id = event.stream_id  # type: ignore[attr-defined]  # as above
+            if stream_id in self._calls:
+                self._more(stream_id, event.data, last=event.end_stream)  # type: ignore[attr-defined]  # as above
+            elif event.end_stream:  # type: ignore[attr-defined]  # as above
+                self._refused.discard(stream_id)
         elif kind is TrailersReceived:
             self._more(event.stream_id, b"", last=True)  # type: ignore[attr-defined]  # as above
         elif kind is StreamClosed:
