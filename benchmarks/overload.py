@@ -2,9 +2,9 @@
 
 The gateway, with its policy workers, has one processor to itself; the load and the tool share the other. First it is
 looked how many agents it takes to saturate it: the best goodput is the peak. Then calls come at one, two, five and ten
-times that rate, whether those before were answered or not and whoever was refused, while health is asked and
-checkpoints are listed. Last, ten times as many agents call as saturate it: first such as wait as long as they are told
-when they are refused, then such as ask again at once.
+times that rate, whether those before were answered or not and whoever was refused. In every row health is asked and
+checkpoints are listed twenty times a second. Last, ten times as many agents call as saturate it: first such as wait as
+long as they are told when they are refused, then such as ask again at once.
 
 Printed are the goodput, its share of the peak and the same for a second of the gateway's processor time (what counts on
 a machine that others use too), how long calls took that were answered and those that were refused, and how many the
@@ -15,7 +15,7 @@ import argparse
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,10 @@ SATURATING = (16, 64, 256)
 """How many agents, each waiting for its answer, are tried to find what the gateway can do."""
 MIXES = {"reads": ("echo",), "changes": ("change",), "mixed": ("echo", "echo", "echo", "change")}
 TIMES = (1.0, 2.0, 5.0, 10.0)
-
+Row = tuple[str, tuple[str, ...]]
+"""What a row is called, and what the load generator is told."""
+_TEN = ("-agents", str(10 * SATURATING[1]))
+AGENTS_ROWS: tuple[Row, ...] = (("10 x agents", (*_TEN, "-patient")), ("impatient", _TEN))
 
 Beside = tuple[dict[str, Any], dict[str, Any]]
 """What became of questions about health, and of listings of checkpoints."""
@@ -81,6 +84,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="for each row; REL-8 says 60")
     parser.add_argument("--calls", choices=sorted(MIXES), default="mixed", help="which calls are made")
     parser.add_argument("--times", type=float, nargs="*", default=TIMES, help="how much more than the peak is offered")
+    parser.add_argument("--rates-only", action="store_true", help="leave out the agents that wait for their answers")
     parser.add_argument("--connections", type=int, default=8)
     parser.add_argument("--bytes", type=int, default=1000, help="the size of each input")
     asked = parser.parse_args()
@@ -95,43 +99,43 @@ def main() -> None:
                 for tool in MIXES[asked.calls]
             ]
             scene = Scene(load, directory, ",".join(payloads), asked.connections, gateway)
-            answered = _rows(scene, asked.seconds, asked.times)
+            rows = [] if asked.rates_only else AGENTS_ROWS
+            answered = _rows(scene, asked.seconds, asked.times, rows)
         print(f"executed without an answer: {int(provider.stdout.read()) - answered}")
 
 
-def _rows(scene: Scene, seconds: float, times: tuple[float, ...]) -> int:
+def _rows(scene: Scene, seconds: float, times: tuple[float, ...], of_agents: Sequence[Row]) -> int:
     """Print each; how many calls were answered in all."""
     most = scene.connections
     answered = most
     warm = _finished(scene.offering("-agents", str(SATURATING[0]), "-seconds", "2"))
     peak = 0.0, 0.0
     for agents in SATURATING:
-        before = scene.used_s()
-        one = _finished(scene.offering("-agents", str(agents), "-seconds", str(min(seconds, 10.0))))
+        one, used_s, asked = _measured(scene, min(seconds, 10.0), "-agents", str(agents))
         answered += one["ok"] + most
-        used_s = scene.used_s() - before
         if one["ok_per_second"] > peak[0]:
-            peak, found, used = (one["ok_per_second"], one["ok"] / used_s), one, used_s
+            peak, found, used, beside = (one["ok_per_second"], one["ok"] / used_s), one, used_s, asked
     answered += warm["ok"]
     print(
         f"{'':<16}{'offered/s':>10}{'goodput':>9}{'of peak':>9}{'per cpu':>9}{'least':>7}{'ok p50 ms':>11}{'p99':>7}",
         end="",
     )
     print(f"{'refused':>9}{'p50':>7}{'p99':>7}{'max':>7}{'health p99':>12}{'approvals':>11}  others")
-    _print("peak", found, peak, used, ({}, {}))
-    for factor in times:
-        answered += _beside(scene, f"{factor:g} times", seconds, peak, *_at(peak[0] * factor, seconds))
-    ten = ("-agents", str(10 * SATURATING[1]), "-seconds", str(seconds))
-    answered += _beside(scene, "10 x agents", seconds, peak, *ten, "-patient")
-    return answered + _beside(scene, "impatient", seconds, peak, *ten)
+    _print("peak", found, peak, used, beside)
+    rows: list[Row] = [(f"{factor:g} times", ("-rate", str(peak[0] * factor))) for factor in times]
+    for name, more in (*rows, *of_agents):
+        found, used, beside = _measured(scene, seconds, *more)
+        answered += found["ok"] + most
+        _print(name, found, peak, used, beside)
+    return answered
 
 
-def _beside(scene: Scene, name: str, seconds: float, peak: tuple[float, float], *more: str) -> int:
+def _measured(scene: Scene, seconds: float, *more: str) -> tuple[dict[str, Any], float, Beside]:
+    """What became of calls, what processor time that took, and what became of those who asked beside them."""
     health, approvers = scene.asking_health(seconds), scene.asking_approvers(seconds)
     before = scene.used_s()
-    found = _finished(scene.offering(*more))
-    _print(name, found, peak, scene.used_s() - before, (_finished(health), _finished(approvers)))
-    return int(found["ok"]) + scene.connections
+    found = _finished(scene.offering(*more, "-seconds", str(seconds)))
+    return found, scene.used_s() - before, (_finished(health), _finished(approvers))
 
 
 def _print(name: str, found: dict[str, Any], peak: tuple[float, float], used_s: float, beside: Beside) -> None:
@@ -174,9 +178,10 @@ def _serving(load: Path, directory: Path) -> Iterator[tuple["subprocess.Popen[st
     config.write_text(json.dumps(settings))
     tool = [str(load), "provider", "-listen", f"{directory}/tool.sock"]
     tool += ["-describe", f"{directory}/describe", "-execute", f"{directory}/execute"]
-    serve = processes.gateway_command(config)
+    serve = processes.shared_fairly(processes.gateway_command(config))
     with processes.started(tool, processes.LOAD_CPU, "ready", directory / "tool.log") as provider:
         with processes.started(serve, processes.SERVER_CPU, "is ready", directory / "gateway.log") as gateway:
+            processes.put_first([gateway.pid, *processes.children(gateway.pid)])
             yield provider, gateway.pid
         provider.terminate()
 

@@ -80,6 +80,24 @@ def ready_seconds(command: list[str], ready: str, log: Path) -> float:
         return time.perf_counter() - began
 
 
+def shared_fairly(command: list[str]) -> list[str]:
+    """The command that runs `command` before all others, though not with the real-time priority of who measures.
+
+    With that, whatever runs keeps its processor until it waits: a gateway that never waits would never leave it to its
+    own policy workers.
+    """
+    if os.sched_getscheduler(0) == os.SCHED_OTHER:
+        return command
+    return ["chrt", "--other", "0", "nice", "-n", "-20", *command]
+
+
+def put_first(process_ids: list[int]) -> None:
+    """Have processes run before others when who measures does; each may be in a session of its own."""
+    if os.sched_getscheduler(0) != os.SCHED_OTHER:
+        for process_id in process_ids:
+            Path(f"/proc/{process_id}/autogroup").write_text("-20")
+
+
 def pinned(cpu: int, command: list[str]) -> list[str]:
     """The command that runs `command` on `cpu`."""
     return ["taskset", "-c", str(cpu), *command]
