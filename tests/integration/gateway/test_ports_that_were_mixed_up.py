@@ -1,5 +1,7 @@
 """Who speaks gRPC to the port of MCP, or HTTP to one of gRPC, is told which port is which (MCP-1)."""
 
+import asyncio
+import json
 import sys
 from pathlib import Path
 
@@ -38,8 +40,19 @@ async def test_who_speaks_http_at_a_port_of_grpc_reads_where_mcp_is(socket_direc
         async with httpx2.AsyncClient() as http:
             answer = await http.request(method, f"http://{grpc_port}/mcp", timeout=10)
         assert answer.status_code == 421
-        assert "MCP over HTTP is spoken at those of mcp.listen" in answer.json()["error"]["message"]
+        assert "MCP is spoken at the addresses of mcp.listen" in answer.json()["error"]["message"]
         async with grpc.aio.insecure_channel(grpc_port) as channel:
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await stubs.GatewayServiceStub(channel).ListTools(pb.ListToolsRequest(), timeout=10)
         assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+@pytest.mark.req("MCP-1", "MCP-4")
+async def test_who_speaks_mcp_at_the_socket_of_agents_reads_where_it_is(socket_directory: Path) -> None:
+    async with mcp_bench(socket_directory) as at:
+        path = at.at.gateway.endpoints.agents[0].removeprefix("unix:")
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n')
+        told = json.loads(await asyncio.wait_for(reader.read(), 10))
+        writer.close()
+    assert "MCP is spoken at the addresses of mcp.listen" in told["error"]["message"]

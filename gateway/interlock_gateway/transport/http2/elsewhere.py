@@ -7,12 +7,14 @@ from interlock_gateway.http2.link import Link
 PREFACE = b"PRI * HTTP/2.0\r\n"
 """How every client of HTTP/2 begins."""
 GRPC_IS_ELSEWHERE = "MCP is spoken at this port, over HTTP/1.1; gRPC is spoken at those of server.listen"
-_WORDS = b"gRPC is spoken at this port, over HTTP/2; MCP over HTTP is spoken at those of mcp.listen"
+_WORDS = b"gRPC is spoken here, over HTTP/2; MCP is spoken at the addresses of mcp.listen"
 _BODY = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"%b"}}' % _WORDS
 MCP_IS_ELSEWHERE = (
     b"HTTP/1.1 421 Misdirected Request\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
     b"Connection: close\r\n\r\n%b"
 ) % (len(_BODY), _BODY)
+_LINE = re.compile(rb"\s*\{")
+"""How a client of MCP begins that speaks it in lines, as over a Unix socket."""
 _OLDER = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH) [/*h]")
 
 
@@ -24,12 +26,13 @@ class SpeaksSecond(Link):
     """Whether TLS says already that the client speaks something else."""
 
     def greeted(self, data: bytes) -> bool:
-        """Speak, now that the client has; whether it is HTTP/2 that it speaks. Who speaks HTTP/1 is told where to."""
-        if not self.is_other and not _OLDER.match(data):
+        """Speak, now that the client has; whether it is HTTP/2 that it speaks. Who speaks MCP is told where to."""
+        in_lines = not self.is_other and _LINE.match(data) is not None
+        if not (self.is_other or in_lines or _OLDER.match(data)):
             self.speak()
             return True
         if self._transport is not None:
-            self._transport.write(MCP_IS_ELSEWHERE)
+            self._transport.write(_BODY + b"\n" if in_lines else MCP_IS_ELSEWHERE)
         return False
 
     def speak(self) -> None:
