@@ -75,7 +75,7 @@ async def test_what_a_request_asked_for_ends_some_time_after_the_last_that_did()
     assert not levels.asked("loud", 20.0)
     await told(levels, server)
     assert server.upstream.level == "debug"
-    assert levels.settle([None, "debug"], KEEP_S + 30.0)
+    assert levels.settle([None, "debug", cast("str", ["debug"])], KEEP_S + 30.0)
     await told(levels, server)
     assert server.upstream.level == "debug"
     assert not levels.settle([], 2 * KEEP_S + 30.0)

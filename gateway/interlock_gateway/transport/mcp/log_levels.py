@@ -57,7 +57,8 @@ class Levels:
 
     def settle(self, under_way: Iterable[str | None], now: float) -> bool:
         """Forget what requests asked for some time ago, but for those that are under way; whether any is left."""
-        self._asked_for.update((level, now) for level in under_way if level in self._asked_for)
+        wanted = [level for level in under_way if level in LEVELS]  # a request may say anything there
+        self._asked_for.update((str(level), now) for level in wanted if level in self._asked_for)
         self._asked_for = {level: at for level, at in self._asked_for.items() if now - at < KEEP_S}
         return bool(self._asked_for)
 
