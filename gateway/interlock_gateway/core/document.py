@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NoReturn
@@ -59,9 +58,9 @@ def parse(raw: bytes, *, max_depth: int) -> Document:
     numbers out of range, integers beyond 2^53-1, lone surrogates, or nests deeper than `max_depth`.
     """
     text = _decode(raw)
-    _seen.floats = False
+    floats: list[bool] = []
     try:
-        value = _DECODER.decode(text)
+        value = _decoder(floats).decode(text)
     except json.JSONDecodeError as error:
         at = _byte_at(text, error.pos)
         raise InvalidDocumentError(f"input is not valid JSON: {error.msg} (byte {at})") from None
@@ -71,7 +70,26 @@ def parse(raw: bytes, *, max_depth: int) -> Document:
         raise InvalidDocumentError(f"input must be a JSON object, not {_kind(value)}")
     _check_depth(raw, value, max_depth)
     _check_surrogates(text, value)
-    return Document(raw, value, exact_integers_only=not _seen.floats)
+    return Document(raw, value, exact_integers_only=not floats)
+
+
+def _decoder(floats: list[bool]) -> json.JSONDecoder:
+    """A decoder that refuses what the standard one lets pass, and notes that it saw a fraction or an exponent.
+
+    Nothing that it holds knows it: what goes in a circle stays until garbage is collected, and each text has its own.
+    """
+
+    def finite(text: str) -> float:
+        if not floats:
+            floats.append(True)
+        number = float(text)
+        if number in {float("inf"), float("-inf")}:
+            raise InvalidDocumentError(f"number {text[:40]} is out of range")
+        return number
+
+    return json.JSONDecoder(
+        object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant, parse_int=_exact_integer, parse_float=finite
+    )
 
 
 def _decode(raw: bytes) -> str:
@@ -107,29 +125,6 @@ def _exact_integer(text: str) -> int:
     if digits > 16 or abs(number := int(text)) > MAX_EXACT_INTEGER:  # noqa: PLR2004 - 2^53 has 16 digits
         raise InvalidDocumentError(f"integer {text[:40]} is beyond 2^53-1 and would lose digits; send it as a string")
     return number
-
-
-def _finite_float(text: str) -> float:
-    _seen.floats = True
-    number = float(text)
-    if number in {float("inf"), float("-inf")}:
-        raise InvalidDocumentError(f"number {text[:40]} is out of range")
-    return number
-
-
-class _Seen(threading.local):
-    """What was seen in the text that a thread reads. One decoder for each text would cost more than most texts."""
-
-    floats = False
-
-
-_seen = _Seen()
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_pairs,
-    parse_constant=_refuse_constant,
-    parse_int=_exact_integer,
-    parse_float=_finite_float,
-)
 
 
 def _kind(value: object) -> str:

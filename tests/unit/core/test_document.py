@@ -1,5 +1,6 @@
 """Input read strictly, and cut without touching what stays (PIPE-3, CONF-5)."""
 
+import gc
 import json
 
 import pytest
@@ -63,3 +64,15 @@ def test_nesting_is_counted_from_the_outermost_object(depth: int, *, fits: bool)
     else:
         with pytest.raises(InvalidDocumentError, match="deeper than 64"):
             parse(raw, max_depth=64)
+
+
+@pytest.mark.req("PERF-3")
+def test_reading_leaves_nothing_to_collect() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(100):
+            parse(b'{"text":"x","n":[1,2.5]}', max_depth=64)
+        assert gc.collect() < 100
+    finally:
+        gc.enable()

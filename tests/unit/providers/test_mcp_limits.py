@@ -51,7 +51,7 @@ async def test_who_is_cancelled_for_another_reason_is_cancelled() -> None:
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
-                asyncio.current_task().cancel()  # type: ignore[union-attr]
+                task.cancel()
                 raise
 
     task = asyncio.create_task(cancelled_as_its_time_ends())

@@ -127,8 +127,8 @@ class CheckpointCalls:
     async def _made(
         self, principal: Principal, person: Principal | None, request: CallRequest, client: Client, on_event: EventSink
     ) -> CallResult | AskFirst:
-        call = replace(request, checkpoint_mode=CheckpointMode.DETACH, rejoins=not request.call_id)
-        result = await self._pipeline.handle(principal, call, on_event)
+        assert request.checkpoint_mode is CheckpointMode.DETACH, "no call over MCP is held open"
+        result = await self._pipeline.handle(principal, request, on_event)
         if result.status is not CallStatus.AWAITING_CHECKPOINT:
             return result
         checkpoint = await self._checkpoint(request.session_id, result.call_id)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from interlock_gateway.core.call import CallRequest
+from interlock_gateway.core.call import CallRequest, CheckpointMode
 from interlock_gateway.core.trace import TraceContext, read_trace
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.transport.grpc.decode import MAX_NAME, MAX_TEXT
@@ -22,15 +22,18 @@ def call_request(caller: McpCaller, name: str, arguments: Mapping[str, Any] | No
     if len(name) > MAX_NAME:
         raise RequestError(RequestFault.INVALID_FIELD, f"name is longer than {MAX_NAME} characters", field="name")
     given, deliverable = deliverable_in(arguments, caller.meta)
+    call_id = text_in(caller.meta, CALL_ID_META)
     return CallRequest(
         session_id=caller.session_id,
-        call_id=text_in(caller.meta, CALL_ID_META),
+        call_id=call_id,
         tool=name,
         input=b"" if given is None else encoded(given),
         workdir=text_in(caller.meta, WORKDIR_META),
         intent=text_in(caller.meta, INTENT_META),
         deliverable=deliverable,
         trace=trace_in(caller.meta),
+        checkpoint_mode=CheckpointMode.DETACH,
+        rejoins=not call_id,
         mcp_revision=caller.version,
     )
 
@@ -40,15 +43,18 @@ def read_request(caller: McpCaller, method: str, tool: str, given: Mapping[str, 
 
     Their params have no place for an argument of ours: the deliverable comes in `_meta` alone.
     """
+    call_id = text_in(caller.meta, CALL_ID_META)
     return CallRequest(
         session_id=caller.session_id,
-        call_id=text_in(caller.meta, CALL_ID_META),
+        call_id=call_id,
         tool=tool,
         input=encoded(given),
         workdir=text_in(caller.meta, WORKDIR_META),
         intent=text_in(caller.meta, INTENT_META),
         deliverable=deliverable_in(None, caller.meta)[1],
         trace=trace_in(caller.meta),
+        checkpoint_mode=CheckpointMode.DETACH,
+        rejoins=not call_id,
         mcp_revision=caller.version,
         mcp_method=method,
     )
