@@ -10,6 +10,7 @@ import pytest
 from certificates import Authority, Leaf
 from interlock_gateway.config_server import TlsConfig
 from interlock_gateway.errors import ConfigError
+from interlock_gateway.transport.tls import revocation
 from interlock_gateway.transport.tls.server_tls import ServerTls
 
 CA, OTHER = Authority("Clients"), Authority("Others")
@@ -124,6 +125,15 @@ async def test_a_new_list_is_used_for_the_next_connection_and_told(tmp_path: Pat
     assert await tls.look()
     assert told == [True]
     assert shaken(tls, BAD, tmp_path) == "certificate revoked"
+    # The same again, as authorities write it every hour, sends nobody away.
+    (tmp_path / "crl.pem").write_bytes(CA.revocations(BAD, ends=timedelta(hours=2)))
+    before = tls.material.lists_end_at
+    assert await tls.look()
+    assert told == [True]
+    assert tls.material.lists_end_at != before
+    (tmp_path / "crl.pem").write_bytes(OTHER.revocations() + CA.revocations(BAD))
+    assert await tls.look()
+    assert told == [True, True]
     (tmp_path / "crl.pem").unlink()
     assert not await tls.look()
     assert shaken(tls, BAD, tmp_path) == "certificate revoked"
@@ -147,3 +157,13 @@ def test_a_certificate_is_refused_once_the_list_of_its_authority_has_ended(tmp_p
     (tmp_path / "crl.pem").write_bytes(CA.revocations(begins=timedelta(hours=-6), ends=timedelta(hours=-4)))
     tls = ServerTls(config(tmp_path), clock)
     assert shaken(tls, GOOD, tmp_path) == "CRL has expired"
+
+
+def test_any_change_of_a_long_list_counts_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def names(lists: bytes) -> frozenset[str]:
+        return revocation.check_lists(Path("ca.crl"), lists, CA.pem, time.time()).names
+
+    same, again = CA.revocations(BAD, GOOD), CA.revocations(GOOD, BAD, ends=timedelta(hours=2))
+    assert names(same) == names(again) != names(CA.revocations(BAD))
+    monkeypatch.setattr(revocation, "MOST_COMPARED", 1)
+    assert names(same) != names(again)

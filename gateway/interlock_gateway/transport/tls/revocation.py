@@ -5,6 +5,8 @@ refuses a certificate whose authority has no list that is in force.
 """
 
 import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +16,23 @@ if TYPE_CHECKING:
     from cryptography import x509
 
 _LIST = b"-----BEGIN X509 CRL-----"
+MOST_COMPARED = 10_000
+"""Of longer lists it is not found out whether another one names the same certificates: any change counts as one."""
 
 
-def check_lists(file: Path, content: bytes, authorities: bytes, now: float) -> float:
-    """Until when all lists in `content`, the bytes of `file`, are in force, in Unix seconds.
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Revocation lists that may be used: until when all are in force, in Unix seconds, and what they name.
+
+    Lists that name the same have the same `names`, whenever they were written.
+    """
+
+    end_at: float
+    names: frozenset[str]
+
+
+def check_lists(file: Path, content: bytes, authorities: bytes, now: float) -> Lists:
+    """The lists in `content`, the bytes of `file`.
 
     Raises `UnusableError` for one that is none, is not in force at `now`, or is signed by another than its authority.
     """
@@ -31,7 +46,8 @@ def check_lists(file: Path, content: bytes, authorities: bytes, now: float) -> f
         known = x509.load_pem_x509_certificates(authorities)
     except ValueError:
         raise UnusableError(f"{file} holds a revocation list that cannot be read") from None
-    return min(_ends_at(file, one, known, now) for one in lists)
+    end_at = min(_ends_at(file, one, known, now) for one in lists)
+    return Lists(end_at, frozenset(name for one in lists for name in _names(one)))
 
 
 def compare_with_lists(context: ssl.SSLContext, file: Path) -> None:
@@ -59,6 +75,15 @@ def _ends_at(
     if signers and not any(_is_signed(revoked, key) for key in signers):
         raise UnusableError(f"{file} holds a revocation list of {issuer} that it has not signed")
     return ends.timestamp()
+
+
+def _names(revoked: "x509.CertificateRevocationList") -> Iterator[str]:
+    issuer = revoked.issuer.rfc4514_string()
+    yield issuer
+    if len(revoked) > MOST_COMPARED:
+        yield f"{issuer} {revoked.signature.hex()}"
+        return
+    yield from (f"{issuer} {one.serial_number:x}" for one in revoked)
 
 
 def _is_signed(revoked: "x509.CertificateRevocationList", key: object) -> bool:

@@ -17,7 +17,7 @@ from interlock_gateway.config_server import TlsConfig
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import ConfigError
 from interlock_gateway.transport.tls.pair import UnusableError, load_pair, said
-from interlock_gateway.transport.tls.revocation import check_lists, compare_with_lists
+from interlock_gateway.transport.tls.revocation import Lists, check_lists, compare_with_lists
 
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Those of TLS 1.2 that HTTP/2 allows (RFC 9113, appendix A); TLS 1.3 has no others."""
@@ -26,10 +26,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Files that fit together, and the context made of them.
-
-    `ends_at` is in Unix seconds, and so is until when the revocation lists are in force, if there are any.
-    """
+    """Files that fit together, and the context made of them. `ends_at` is in Unix seconds."""
 
     context: ssl.SSLContext
     web: ssl.SSLContext
@@ -38,13 +35,17 @@ class Material:
     authorities: bytes | None
     ends_at: float
     digest: str
-    lists: bytes | None = None
-    lists_end_at: float | None = None
+    lists: Lists | None = None
 
     @property
-    def believed(self) -> tuple[bytes | None, bytes | None]:
+    def believed(self) -> tuple[bytes | None, frozenset[str] | None]:
         """Whose certificates are accepted, and which of them are not."""
-        return self.authorities, self.lists
+        return self.authorities, None if self.lists is None else self.lists.names
+
+    @property
+    def lists_end_at(self) -> float | None:
+        """Until when the revocation lists are in force, in Unix seconds, if there are any."""
+        return None if self.lists is None else self.lists.end_at
 
 
 class ServerTls:
@@ -141,16 +142,16 @@ class ServerTls:
 def _read(config: TlsConfig, now: float) -> Material:
     digest = _digest(config)
     certificate, key, authorities, lists = _bytes(config)
-    lists_end_at = None
+    checked = None
     if lists is not None and config.crl_file is not None:
-        lists_end_at = check_lists(config.crl_file, lists, authorities or b"", now)
+        checked = check_lists(config.crl_file, lists, authorities or b"", now)
     context, ends_at = _context(config, authorities, "h2")
     web, _ = _context(config, authorities, "http/1.1")
     if ends_at <= now:
         raise UnusableError(f"{config.cert_file} has expired")
     if _digest(config) != digest:
         raise UnusableError("the files changed while they were read")
-    return Material(context, web, certificate, key, authorities, ends_at, digest, lists, lists_end_at)
+    return Material(context, web, certificate, key, authorities, ends_at, digest, checked)
 
 
 def _context(config: TlsConfig, authorities: bytes | None, speaks: str) -> tuple[ssl.SSLContext, float]:
