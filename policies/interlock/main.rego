@@ -27,7 +27,17 @@ decision := {
 } if {
 	# Most calls: one rule allows, and no other says anything.
 	some finding in found
+	finding.verdict == "allow"
 	found == {{"verdict": "allow", "code": finding.code, "message": finding.message, "rule": finding.rule}}
+} else := {
+	"verdict": verdict,
+	"reasons": reasons,
+	"obligations": obligations,
+	"notes": sort({finding.note | some finding in found}),
+	"exemptions": [],
+} if {
+	# Of the rest, most: no exemption says anything either.
+	exempted == []
 } else := {
 	"verdict": verdict,
 	"reasons": reasons,
@@ -62,27 +72,26 @@ else := "deny" if "malformed" in asked
 
 else := "deny" if count(contradictions) > 0
 
-else := "checkpoint" if asked_before_reflection
+else := before_thinking if "reflect" in asked
 
-else := "reflect" if "reflect" in asked
+else := "checkpoint" if {
+	"checkpoint" in asked
+	not approved
+}
 
-else := asked_of_people if not approved
+else := "preview" if {
+	"preview" in asked
+	not approved
+}
 
 else := "allow" if count({"allow", "checkpoint", "preview"} & asked) > 0
 
 # A person may be asked first; the agent thinks once they have approved (REV-4).
-asked_before_reflection if {
-	"reflect" in asked
+before_thinking := "checkpoint" if {
 	"checkpoint" in asked
 	not approved
 	data.interlock.settings.reflection.order == "after_checkpoint"
-}
-
-asked_of_people := "checkpoint" if "checkpoint" in asked
-
-else := "preview" if "preview" in asked
-
-else := "allow" if "allow" in asked
+} else := "reflect"
 
 # A person has approved this very call, after seeing what it would do (CHK-5).
 approved if input.call.checkpoint.outcome == "approved"

@@ -68,20 +68,18 @@ listed(list) := {command |
 	condition_holds(command, condition)
 }
 
-condition_holds(_, condition) if {
+condition_holds(command, condition) if {
+	condition == {}
+} else if {
 	not condition.flags
 	not condition.operands
 	not condition.unless_first
-}
-
-condition_holds(command, condition) if given_any(command, condition.flags)
-
-condition_holds(command, condition) if {
+} else if {
+	given_any(command, condition.flags)
+} else if {
 	some operand in command.operands
 	one_of(operand, condition.operands)
-}
-
-condition_holds(command, condition) if {
+} else if {
 	condition.unless_first
 	not begins_with(command, condition.unless_first)
 }

@@ -6,6 +6,21 @@ paths := input.call.facts.file if {
 	input.call.facts.extracted == true
 }
 
+# Rules about where paths lead and what they name are asked only about calls with such a path: see terms/groups.rego.
+findings contains finding if {
+	some finding in {found | not plainly_placed; some found in hazard_findings}
+}
+
+plainly_placed if {
+	found := paths
+	found.inside == true
+	list := data.interlock.settings.file
+	every argument in found.arguments {
+		argument.inside == true
+		not names_secret(list, argument)
+	}
+}
+
 # Rules about writing.
 findings contains finding if {
 	not data.interlock.rules.read_only

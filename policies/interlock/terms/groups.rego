@@ -38,9 +38,12 @@ usual if {
 	input.session.taints == []
 	input.tool.open_world == false
 	settings := data.interlock.settings
-	no_minimums(settings.confidence)
-	no_marks_listed(settings.taint)
+	class := input.tool.metadata.permission_class
+	not settings.taint.by_class[class]
+	settings.taint.by_tool == {}
+	settings.taint.by_label == {}
 	idle(settings)
+	no_minimums(settings.confidence)
 	usually_declared
 }
 

@@ -151,8 +151,9 @@ followed_at(command, index, _, words) if one_of(command.operands[index + 1], wor
 
 contains_any(operand, parts) if {
 	is_string(operand)
+	word := lower(operand)
 	some part in parts
-	contains(lower(operand), part)
+	contains(word, part)
 }
 
 grave_task(command, condition) if {

@@ -18,7 +18,8 @@ change_findings contains {
 	]),
 	"rule": "budget/destructive",
 } if {
-	not harmless
+	not input.tool.effect == "read_only"
+	not input.tool.effect == "mutating"
 	not within_budgets
 	not input.call.kind == "undo"
 	not external_effect_previewed

@@ -5,7 +5,7 @@ package interlock.rules.file
 # description: Every path lies inside the session's workspace, with symbolic links followed.
 # custom:
 #   requirements: [POL-3, POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "outside_workspace",
 	"message": sprintf("outside the workspace: %s", [data.interlock.rules.shown(outside)]),

@@ -5,7 +5,7 @@ package interlock.rules.file
 # description: Files that may hold secrets are neither read nor written. The settings say which these are.
 # custom:
 #   requirements: [POL-4]
-findings contains {
+hazard_findings contains {
 	"verdict": "deny",
 	"code": "secret_path",
 	"message": sprintf("may hold secrets: %s", [data.interlock.rules.shown(secrets)]),
@@ -17,7 +17,14 @@ findings contains {
 secrets contains object.get(argument, "given", "a file") if {
 	list := data.interlock.settings.file
 	some argument in paths.arguments
+	names_secret(list, argument)
+}
+
+names_secret(list, argument) if {
 	segments := [lower(segment) | some segment in argument.segments]
-	some name in names(argument)
-	secret(list, name, segments)
+	secret(list, lower(argument.name), segments)
+} else if {
+	not argument.given_name == argument.name
+	segments := [lower(segment) | some segment in argument.segments]
+	secret(list, lower(argument.given_name), segments)
 }
