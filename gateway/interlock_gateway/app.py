@@ -48,7 +48,7 @@ from interlock_gateway.pipeline.parts import Parts, PipelineSettings, Tracer
 from interlock_gateway.pipeline.ports import StateError, Waiters
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
-from interlock_gateway.policy.embedded.pool import PoolSettings
+from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.origin import Origin

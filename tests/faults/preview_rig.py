@@ -15,7 +15,7 @@ from interlock_gateway.app import running
 from interlock_gateway.config import Config, PolicyConfig, ProviderConfig, ServerConfig, StateConfig
 from interlock_gateway.config_telemetry import MetricsConfig
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
-from interlock_gateway.policy.embedded.pool import PoolSettings
+from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.serving import Gateway
 

@@ -23,7 +23,7 @@ from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
-from interlock_gateway.policy.embedded.pool import PoolSettings
+from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.inspection import check as find_problems

@@ -10,7 +10,7 @@ from interlock_gateway.core.decision import Decision, DecisionError, Verdict, de
 from interlock_gateway.pipeline.policy_result import read_decision
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
-from interlock_gateway.policy.embedded.pool import PoolSettings
+from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.explain.report import FiredRule, NearRule, Report
 from interlock_gateway.policy.inspection import InspectionError, explain
 

@@ -15,7 +15,8 @@ from typing import cast
 import pytest
 from engine_bundles import bundle
 from interlock_gateway.policy.embedded import pool
-from interlock_gateway.policy.embedded.pool import PoolSettings, WorkerPool
+from interlock_gateway.policy.embedded.pool import WorkerPool
+from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits
 from interlock_gateway.policy.embedded.wire import Reply
 from waiting import eventually

@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.embedded.pool import PoolSettings, WorkerPool
+from interlock_gateway.policy.embedded.pool import WorkerPool
+from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.wire import Reply
 from interlock_gateway.policy.engine import PolicyUnavailableError
 

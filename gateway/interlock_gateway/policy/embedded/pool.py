@@ -7,13 +7,13 @@ first answer counts. An evaluation that takes too long costs its worker its life
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
+from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch, lower_priority
 from interlock_gateway.policy.embedded.short_names import shortened
 from interlock_gateway.policy.embedded.wire import Reply, pack
@@ -37,27 +37,6 @@ STALLED_S = 0.05
 STARVED_S = 0.1
 # What an evaluation may take in any case, also when its time has passed while it waited for a worker.
 LEAST_S = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class PoolSettings:
-    """How workers are kept.
-
-    `workers` are always there, up to `most_workers` while some are stuck. An evaluation may take `timeout_s` from when
-    it was submitted, and may wait `longest_wait_s` for a worker. After `slow_s` of processor time it is slow: those
-    queued behind it are sent elsewhere too. A worker has at most `window` evaluations at once. `spare_s` is how long an
-    idle extra one is kept. `in_background` gives workers the lowest priority from their start.
-    """
-
-    workers: int = 2
-    most_workers: int = 6
-    timeout_s: float = 0.25
-    slow_s: float = 0.002
-    longest_wait_s: float = 1.0
-    window: int = 8
-    spare_s: float = 10.0
-    memory_bytes: int = 256 * 1024 * 1024
-    in_background: bool = False
 
 
 class WorkerPool:
