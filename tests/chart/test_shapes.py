@@ -264,6 +264,7 @@ def test_a_release_says_where_the_gateway_is_and_what_it_does_not_hold(helm: Hel
     assert "beside the agent agent" in said("sidecar-pod")
     assert "failurePolicy is Ignore" in said("sidecar-inject-for-trying")
     assert "failurePolicy is Ignore" not in said("sidecar-inject")
+    assert 'With any other value than "true" and "false" they are refused.' in said("sidecar-inject")
     assert "networkPolicy.agentPods is empty" in said("service-sqlite")
     assert "networkPolicy.agentPods is empty" not in said("service-postgresql")
     assert "where the agents' pods go is yours to close" in said("sidecar-inject")
