@@ -77,7 +77,6 @@ def _parts(
 def answers(raw: bytes, max_depth: int, schema: bytes) -> Iterator[tuple[bytes, "bytes | memoryview"]]:
     """The pieces of the answer to one request."""
     from interlock_gateway.core.document import InvalidDocumentError, parse  # noqa: PLC0415 - once the path is set
-    from interlock_gateway.pipeline.canonical import canonical, canonical_without_floats  # noqa: PLC0415 - as above
 
     try:
         document = parse(raw, max_depth=max_depth)
@@ -85,13 +84,30 @@ def answers(raw: bytes, max_depth: int, schema: bytes) -> Iterator[tuple[bytes, 
         yield WRONG, error.message.encode("utf-8", "surrogatepass")
         return
     exact = document.exact_integers_only
-    text = memoryview((canonical_without_floats if exact else canonical)(document.value))
-    for at in range(0, len(text), CANONICAL_BYTES):
-        yield CANONICAL, text[at : at + CANONICAL_BYTES]
+    for piece in _canonical(document.value, exact=exact):
+        yield CANONICAL, piece
     yield from pieces_of(document.value)
     for problem in _compiled(schema).problems(document.value) if schema else ():
         yield PROBLEM, problem.encode("utf-8", "surrogatepass")
     yield EXACT if exact else INEXACT, b""
+
+
+def _canonical(value: "JsonValue", *, exact: bool) -> "Iterator[bytes | memoryview]":
+    """The canonical form in pieces. With fractions in it making it takes long; the gateway hears of it meanwhile."""
+    from interlock_gateway.pipeline.canonical import canonical_pieces, canonical_without_floats  # noqa: PLC0415 - as above
+
+    if exact:
+        text = memoryview(canonical_without_floats(value))
+        for at in range(0, len(text), CANONICAL_BYTES):
+            yield text[at : at + CANONICAL_BYTES]
+        return
+    gathered = bytearray()
+    for piece in canonical_pieces(value, exact_integers_only=False):
+        gathered += piece
+        if len(gathered) >= CANONICAL_BYTES:
+            yield bytes(gathered)
+            gathered.clear()
+    yield bytes(gathered)
 
 
 @lru_cache(maxsize=16)

@@ -49,7 +49,7 @@ def gone(process_id: int) -> bool:
     "value",
     [
         {"text": "word \u00e9\n" * 40_000},
-        {"list": [{"number": number, "half": number / 2, "deep": [[number]]} for number in range(3000)]},
+        {"list": [{"number": number, "half": number / 2, "deep": [[number]]} for number in range(9000)]},
         {"b": 1, "a": "x" * 70_000, "\U00010000": 1, "\ue000": 2},
         {
             "n" * 100_000: [["y" * 80_000], ["short"] * 50_000, {"z": {"deep": "w" * 70_000, "last": None}}],
