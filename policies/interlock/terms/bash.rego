@@ -69,8 +69,6 @@ listed(list) := {command |
 }
 
 condition_holds(command, condition) if {
-	condition == {}
-} else if {
 	not condition.flags
 	not condition.operands
 	not condition.unless_first
