@@ -31,3 +31,18 @@ async def test_a_certificate_that_grpcio_lets_in_and_nobody_can_read_is_refused_
     assert {one["reason"] for one in told} == {"certificate_invalid"}
     assert {one["from"] for one in told} == {"127.0.0.1"}
     assert "malformed" in told[0]["detail"]
+
+
+@pytest.mark.req("AUTH-1", "REL-8")
+async def test_connections_with_certificates_that_nobody_can_read_do_not_fill_the_log(
+    socket_directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO):
+        async with behind_tls(socket_directory) as at:
+            shown = at.pki.agent(names_der=EDI_PARTY_NAME)
+            for _ in range(12):
+                async with at.channel(shown) as odd:
+                    assert await code_of(odd) is grpc.StatusCode.UNAVAILABLE
+    told = [vars(record)["problem"] for record in caplog.records if record.message == "a connection was closed"]
+    assert len(told) == 10
+    assert {one.partition(":")[0] for one in told} == {"it is malformed"}

@@ -110,7 +110,8 @@ class ServerConnection(SpeaksSecond):
         except OtherProtocolError:
             self.is_other = True
         except ValueError as error:
-            _log.info("a connection was closed", extra={"problem": str(error)})
+            if self._intake.seldom.allows(str(error), self._loop.time()):
+                _log.info("a connection was closed", extra={"problem": str(error)})
             self.abort()
         if self.peer.encrypted:
             self.speak()  # that it is HTTP/2 was agreed on

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from interlock_gateway.identity.refusals import Seldom
 from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.grpc.endpoint import Served
 
@@ -42,6 +43,8 @@ class Intake:
     """Of TLS, under way: the oldest first."""
     empty: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the last connection goes."""
+    seldom: Seldom = field(default_factory=Seldom)
+    """What is said of connections that are closed as they come: anybody may make many."""
     nothing_here: str = "there is no such method here"
     """What is said of methods that are not served."""
 
