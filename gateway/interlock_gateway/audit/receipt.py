@@ -44,7 +44,8 @@ class ReceiptFacts(NamedTuple):
 
     `time` is Unix seconds; `durations` are seconds by stage, such as `decide` and `dispatch`. `policy_input` is the
     document that policy saw, as the very text it was given, in which `call_input`, the call's own input, stands as
-    `"input":<call_input>`; empty when policy was not asked. `status` is `None` in an intent. `redactions` is how many
+    `"input":<call_input>`; empty when policy was not asked. `call_input_sha256` is its digest in hex, when that is
+    known already. `status` is `None` in an intent. `redactions` is how many
     secrets were masked in the result. `undoes` is the operation that the call takes back.
     """
 
@@ -63,6 +64,7 @@ class ReceiptFacts(NamedTuple):
     audit_operation: str = ""
     policy_input: bytes = b""
     call_input: bytes = b""
+    call_input_sha256: str = ""
     status: CallStatus | None = None
     is_error: bool = False
     truncated: bool = False
@@ -168,7 +170,8 @@ def _input(facts: ReceiptFacts) -> tuple[JsonValue | RawJson, bool]:
     """The policy input, and whether the call's own input was too large and is replaced by its digest and size."""
     if len(facts.call_input) <= LARGEST_INPUT:
         return RawJson(facts.policy_input), False
-    stand_in: JsonObject = {"sha256": hashlib.sha256(facts.call_input).hexdigest(), "bytes": len(facts.call_input)}
+    digest = facts.call_input_sha256 or hashlib.sha256(facts.call_input).hexdigest()
+    stand_in: JsonObject = {"sha256": digest, "bytes": len(facts.call_input)}
     at = _spliced_at(facts.policy_input, facts.call_input)
     if at >= 0:
         before, after = facts.policy_input[:at], facts.policy_input[at + len(facts.call_input) :]

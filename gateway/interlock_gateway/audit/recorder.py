@@ -71,6 +71,7 @@ class AuditRecorder:
             audit_operation=kind.audit_operation if kind is not None else "",
             policy_input=run.policy_input,
             call_input=run.document.raw,
+            call_input_sha256=run.document.sha256,
             status=result.status if result is not None else None,
             is_error=result.is_error if result is not None else False,
             truncated=result.truncated if result is not None else False,

@@ -26,9 +26,9 @@ class InvalidDocumentError(Exception):
 class Document:
     """One JSON object: its bytes as sent, and the same as values.
 
-    `exact_integers_only` says that no number in it has a fraction or an exponent. `hashed` is the beginning of its
-    call's digest, as far as the input goes, and `problems` is what its tool's schema finds wrong with it, when that
-    has been computed already.
+    `exact_integers_only` says that no number in it has a fraction or an exponent. When they have been computed already:
+    `hashed` is the beginning of its call's digest, as far as the input goes, `problems` what its tool's schema finds
+    wrong with it, `sha256` the digest of its bytes, in hex.
     """
 
     raw: bytes
@@ -36,6 +36,7 @@ class Document:
     exact_integers_only: bool
     hashed: "Hashed | None" = field(default=None, compare=False, repr=False)
     problems: tuple[str, ...] | None = field(default=None, compare=False, repr=False)
+    sha256: str = field(default="", compare=False, repr=False)
 
     def without(self, fields: frozenset[str]) -> "Document":
         """The document with top-level `fields` cut out; every other member keeps its bytes."""

@@ -68,7 +68,8 @@ class ReadingProcess:
             elif kind == said.PROBLEM:
                 problems.append(_text(piece))
             elif kind in _ENDS:
-                return Document(raw, building.whole, kind == said.EXACT, hashed, tuple(problems) if schema else None)
+                checked = tuple(problems) if schema else None
+                return Document(raw, building.whole, kind == said.EXACT, hashed, checked, _text(piece))
             else:
                 building.take(kind, piece)
         raise ConnectionError("the reading process has ended")

@@ -4,10 +4,12 @@ It is started as a script in an isolated interpreter. Arguments: the socket's de
 its imports lie. A request is the input's length, the depth that is allowed, the length of its tool's schema, then that
 schema and the input. The answer is pieces, each a letter and a length before its bytes. First come the pieces of the
 canonical form, then those from which the value is put together again, then what the schema finds wrong with it, and
-last whether all numbers were integers; or what is wrong with the input's text, and nothing else.
+last whether all numbers were integers, with the digest of the input's bytes; or what is wrong with the input's text,
+and nothing else.
 """
 
 import gc
+import hashlib
 import json
 import marshal
 import os
@@ -89,7 +91,7 @@ def answers(raw: bytes, max_depth: int, schema: bytes) -> Iterator[tuple[bytes, 
     yield from pieces_of(document.value)
     for problem in _compiled(schema).problems(document.value) if schema else ():
         yield PROBLEM, problem.encode("utf-8", "surrogatepass")
-    yield EXACT if exact else INEXACT, b""
+    yield EXACT if exact else INEXACT, hashlib.sha256(raw).hexdigest().encode()
 
 
 def _canonical(value: "JsonValue", *, exact: bool) -> "Iterator[bytes | memoryview]":

@@ -6,6 +6,7 @@ import pytest
 from audit_logs import ManualClock, open_log
 from interlock_gateway.audit.keys import SigningKey
 from interlock_gateway.audit.read import read_records
+from interlock_gateway.audit.masking import RawJson
 from interlock_gateway.audit.receipt import Approval, ReceiptFacts, ReceiptKind, build_receipt
 from interlock_gateway.core.call import CallKind, CallStatus
 from interlock_gateway.core.content import Artifact
@@ -150,6 +151,9 @@ async def test_a_large_input_is_replaced_by_its_digest_and_named_as_erased(
         "input": {"sha256": hashlib.sha256(given).hexdigest(), "bytes": len(given)},
     }
     assert record["erased"] == ["/input/call/input"]
+    known = build_receipt(facts(given, call_input_sha256="ef" * 32))["input"]
+    assert isinstance(known, RawJson)
+    assert json.loads(known.text)["call"]["input"] == {"sha256": "ef" * 32, "bytes": len(given)}
 
 
 @pytest.mark.req("AUD-1")
