@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from audit_logs import ManualClock, open_log
 from interlock_gateway.audit.keys import SigningKey
-from interlock_gateway.audit.read import read_records
 from interlock_gateway.audit.masking import RawJson
+from interlock_gateway.audit.read import read_records
 from interlock_gateway.audit.receipt import Approval, ReceiptFacts, ReceiptKind, build_receipt
 from interlock_gateway.core.call import CallKind, CallStatus
 from interlock_gateway.core.content import Artifact
