@@ -23,7 +23,7 @@ reads_only if {
 	found.functions == []
 	found.aliases == []
 	count(found.commands) > 0
-	whereabouts_known
+	whereabouts_known(found)
 	every command in found.commands {
 		reading(command)
 	}
@@ -36,11 +36,11 @@ reads_only if {
 }
 
 # Where the script reads is known, or there is nothing to read but the directory it stands in.
-whereabouts_known if {
-	script.directory.inside == true
+whereabouts_known(found) if {
+	found.directory.inside == true
 } else if {
-	script.directory.changed == false
-	every command in script.commands {
+	found.directory.changed == false
+	every command in found.commands {
 		command.operands == []
 	}
 }
