@@ -96,8 +96,12 @@ class Crew:
     def _work(self, batches: Iterator[bytes]) -> None:
         worker: _Process | None = None
         try:
-            while (batch := self._next(batches)) is not None:
-                worker = self._replayed(worker, batch)
+            batch = self._next(batches)
+            while batch is not None:
+                worker = worker or _Process(self._encoded)
+                following, is_alive = self._replayed(worker, batch, batches)
+                worker = worker if is_alive else self._one_by_one(batch)
+                batch = following
         except BaseException as error:  # noqa: BLE001 - it is for whoever called `run`
             with self._lock:
                 self._failure = self._failure or error
@@ -109,20 +113,24 @@ class Crew:
         with self._lock:
             return None if self._failure is not None else next(batches, None)
 
-    def _replayed(self, worker: "_Process | None", batch: bytes) -> "_Process | None":
+    def _replayed(self, worker: "_Process", batch: bytes, batches: Iterator[bytes]) -> tuple[bytes | None, bool]:
+        """The batch after this one, which is read while the process works; and whether the process outlived its own."""
+        following, is_read = None, False
         try:
-            worker = worker or _Process(self._encoded)
-            self._told(worker.replay(batch))
+            worker.begin(batch)
+            following, is_read = self._next(batches), True
+            self._told(worker.tally())
         except _DeadError:
-            return self._one_by_one(batch)
-        return worker
+            return following if is_read else self._next(batches), False
+        return following, True
 
     def _one_by_one(self, batch: bytes) -> "_Process | None":
         worker: _Process | None = None
         for line in io.BytesIO(batch):
             try:
                 worker = worker or _Process(self._encoded)
-                self._told(worker.replay(line))
+                worker.begin(line)
+                self._told(worker.tally())
             except _DeadError as dead:
                 worker = None
                 self._told(self._lost(line, dead.code))
@@ -167,10 +175,17 @@ class _Process:
             self.end()
             raise ReplayError("the policies cannot be loaded for a replay") from None
 
-    def replay(self, batch: bytes) -> Tally:
-        """The tally of a batch."""
+    def begin(self, batch: bytes) -> None:
+        """Send a batch; `tally` is to follow."""
         try:
             self._send(batch)
+        except _DeadError:
+            self.end()
+            raise
+
+    def tally(self) -> Tally:
+        """What came of the batch that was begun."""
+        try:
             return read_tally(json.loads(self._receive()))
         except _DeadError:
             self.end()
