@@ -18,7 +18,7 @@ from functools import partial
 from typing import NamedTuple
 
 from interlock_gateway.core.digest import INPUT_FIRST
-from interlock_gateway.core.document import Document
+from interlock_gateway.core.document import Document, InvalidDocumentError
 from interlock_gateway.pipeline.allocator import give_back, keep_freed
 from interlock_gateway.pipeline.canonical import canonical_pieces
 from interlock_gateway.pipeline.read_input import read_input
@@ -106,11 +106,17 @@ class LargeInputs:
             if self._process is None:
                 self._process = ReadingProcess()
             return self._process.read(wanted.raw, wanted.max_depth, wanted.schema, wanted.meanwhile)
+        except InvalidDocumentError:
+            raise
         except OSError as error:
             _log.warning("a large input is read by the gateway itself", extra={"problem": str(error)})
             self._end_process()
             wanted.meanwhile()
             return _read(wanted.raw, wanted.max_bytes, wanted.max_depth)
+        except BaseException:
+            # What it has still to say would be taken for the answer to the next.
+            self._end_process()
+            raise
 
     def _end_process(self) -> None:
         process, self._process = self._process, None

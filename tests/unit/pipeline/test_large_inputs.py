@@ -177,3 +177,22 @@ def test_a_value_in_pieces_is_the_same_value(value: dict[str, object], size: int
         for kind, piece in reading_worker.pieces_of(value):  # type: ignore[arg-type]  # what hypothesis makes is JSON
             building.take(kind, memoryview(piece))
     assert repr(building.whole) == repr(value)
+
+
+@pytest.mark.req("SEC-1", "REL-8")
+@pytest.mark.parametrize("where", ["meanwhile", "half of the answer"])
+async def test_what_was_not_heard_of_one_input_is_never_taken_for_another_one(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    mine, others = (json.dumps({"whose": whose, "text": "x" * 200_000}).encode() for whose in ("mine", "another's"))
+    async with reading() as large:
+        with monkeypatch.context() as patched:
+            if where == "half of the answer":
+                patched.setattr(reading_process.Building, "take", fail)
+            with pytest.raises(MemoryError):
+                await large.read(LargeInput(others, len(others), 8, meanwhile=fail if where == "meanwhile" else int), "")
+        document = await large.read(LargeInput(mine, len(mine), 8), "me")
+    assert document == parse(mine, max_depth=8)
