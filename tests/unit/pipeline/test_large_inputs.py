@@ -193,6 +193,8 @@ async def test_what_was_not_heard_of_one_input_is_never_taken_for_another_one(
             if where == "half of the answer":
                 patched.setattr(reading_process.Building, "take", fail)
             with pytest.raises(MemoryError):
-                await large.read(LargeInput(others, len(others), 8, meanwhile=fail if where == "meanwhile" else int), "")
+                await large.read(
+                    LargeInput(others, len(others), 8, meanwhile=fail if where == "meanwhile" else int), ""
+                )
         document = await large.read(LargeInput(mine, len(mine), 8), "me")
     assert document == parse(mine, max_depth=8)
