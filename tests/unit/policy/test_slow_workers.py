@@ -18,7 +18,7 @@ from interlock_gateway.policy.embedded import pool
 from interlock_gateway.policy.embedded.pool import WorkerPool
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits
-from interlock_gateway.policy.embedded.wire import Reply
+from interlock_gateway.policy.embedded.wire import LARGE_BYTES, Reply
 from waiting import eventually
 
 SETTINGS = PoolSettings(workers=2, most_workers=2, timeout_s=60.0, slow_s=0.0005)
@@ -47,6 +47,7 @@ class Pretended(Worker):
         if not self.queue:
             self.head_since = self.loop.time()
         evaluation.copies += 1
+        self.large += evaluation.is_large
         self.queue.append(evaluation)
 
     def used_s(self) -> float:
@@ -140,3 +141,20 @@ async def test_a_worker_whose_reply_was_only_unread_is_not_slow(monkeypatch: pyt
         await eventually(lambda: not first.queue)
         assert first.looks == 8
         assert [evaluation.copies for evaluation in second.queue] == [1] * 8
+
+
+@pytest.mark.req("REL-7", "PIPE-6")
+async def test_nothing_is_sent_to_a_worker_that_is_about_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = Pretended.kill
+    # As the real one: that the process is gone is heard a little later.
+    monkeypatch.setattr(Pretended, "kill", lambda worker: worker.loop.call_soon(at_once, worker))
+    async with two(monkeypatch) as (tried, first, _second):
+        one, another = (tried.submit(b"x" * (LARGE_BYTES + 1)) for _ in range(2))
+        first.used = 1.0
+        await eventually(lambda: first.is_slowed)
+        first.reply()
+        assert one.done()
+        assert not first.queue, "it has given way to all others, and another one comes in its place"
+        await first.reaped
+        assert not another.done(), "it waits for the other one"
+        another.cancel()

@@ -152,7 +152,7 @@ class WorkerPool:
         """
         has_one = any(other.is_kept and other is not worker for other in self._workers)
         if has_one or self._settings.most_workers <= self._settings.workers:
-            worker.kill()
+            self._dismiss(worker)
             return
         if not worker.is_kept:
             worker.is_kept = True
@@ -277,9 +277,9 @@ class WorkerPool:
         wanted = self._settings.workers + aside
         if wanted > self._settings.most_workers:
             wanted = self._settings.most_workers
-            for worker in self._workers:
+            for worker in tuple(self._workers):
                 if worker.is_kept and not worker.queue:
-                    worker.kill()
+                    self._dismiss(worker)
         while len(self._workers) + len(self._starting) < wanted:
             self._begin(self._add_worker())
 
@@ -313,8 +313,7 @@ class WorkerPool:
         if worker.queue:
             self._loop.call_later(self._settings.spare_s, self._retire, worker)
             return
-        self._workers.remove(worker)
-        worker.kill()
+        self._dismiss(worker)
 
     def _retire_kept(self, worker: Worker) -> None:
         """End a worker that was kept for large inputs when there was none for long."""
@@ -324,6 +323,10 @@ class WorkerPool:
         if worker.queue or left_s > 0:
             self._loop.call_later(max(left_s, SUSPICION_S), self._retire_kept, worker)
             return
+        self._dismiss(worker)
+
+    def _dismiss(self, worker: Worker) -> None:
+        """End a worker that has nothing to do. Nothing is sent to it any more: it would count as what ended it."""
         self._workers.remove(worker)
         worker.kill()
 
