@@ -54,6 +54,13 @@ HIDDEN = [
     "SELECT f(a) FROM t UNION SELECT b FROM u CHECKPOINT",
     "SELECT [a] CHECKPOINT",
     "SELECT a FROM t FETCH c",
+    "WITH rows AS (SELECT 1 a) SELECT a FROM rows REVERT",
+    "WITH limit AS (SELECT 1 a) SELECT a FROM limit CHECKPOINT",
+    "SELECT a FROM dbo.filter REVERT",
+    "SELECT a FROM t x, dbo.interval REVERT",
+    "SELECT a FROM dbo.returning REVERT",
+    "WITH q AS (SELECT 1 recursive) SELECT recursive REVERT FROM q",
+    "SELECT @to REVERT",
     "SELECT a FROM t ORDER BY a ASC REVERT",
     "SELECT a FROM t ORDER BY a OFFSET 3 ROWS FETCH NEXT 3 ROWS ONLY REVERT",
 ]

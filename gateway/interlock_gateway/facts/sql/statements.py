@@ -30,7 +30,11 @@ _NO_FUNCTIONS = frozenset(
     }
 )
 
-_NO_OPERANDS = _NO_FUNCTIONS | {"COLUMN", "ADD", "DROP", "TO", "REFERENCES", "UPDATE"}
+_NAMES_THERE = frozenset({"LIMIT", "OFFSET", "FILTER", "WITHIN", "ROWS", "RANGE", "LATERAL", "INTERVAL"})
+"""Those of them that may be the name of a table in SQL Server, and behind which no name follows elsewhere."""
+_NAMES_TOO = frozenset({"USING", "RETURNING", "RECURSIVE"})
+"""Those that may be one there, and behind which one may follow elsewhere."""
+_NO_OPERANDS = (_NO_FUNCTIONS - _NAMES_THERE) | {"COLUMN", "ADD", "DROP", "TO", "REFERENCES", "UPDATE"}
 """Words behind which a statement is not complete, so that a name may follow."""
 _STARTING = HIDDEN | RUN_ON | {"FETCH"}
 
@@ -236,7 +240,7 @@ def _hidden(statement: Sequence[Token]) -> Counter[str]:
             continue
         before, after = texts[index - 1] if index else "", texts[index + 1] if index + 1 < len(texts) else ""
         if text not in HIDDEN:
-            found[text] += index > 0 and _runs_on(text, statement[index - 1], after)
+            found[text] += index > 0 and _runs_on(text, statement[max(index - 2, 0) : index], after)
             continue
         name = before in {".", "AS"} or after == "." or (after == "(" and text in FUNCTIONS_TOO and index)
         lock = text == "UPDATE" and before in {"FOR", "KEY", "ON", "DO"}
@@ -247,13 +251,22 @@ def _hidden(statement: Sequence[Token]) -> Counter[str]:
     return found
 
 
-def _runs_on(text: str, before: Token, after: str) -> bool:
+def _runs_on(text: str, last: Sequence[Token], after: str) -> bool:
     """Whether a word that may name something starts a statement of SQL Server here: behind one that may be complete."""
+    before = last[-1]
     if text == "FETCH":  # elsewhere it says how many rows are wanted
         return after not in {"FIRST", "NEXT"}
     if before.kind is Kind.SIGN:
         return before.text in {")", "]"} and after != "("
-    return before.kind is not Kind.WORD or before.text not in _NO_OPERANDS
+    return before.kind is not Kind.WORD or before.text not in _NO_OPERANDS or _is_name(last)
+
+
+def _is_name(last: Sequence[Token]) -> bool:
+    """Whether the last word is a name where it stands, though it could be more than that."""
+    before, text = last[0], last[-1].text
+    if before.kind is Kind.SIGN:
+        return before.text in {".", "@", "#"} or (text in _NAMES_TOO and before.text not in {")", "]"})
+    return text in _NAMES_TOO and before.kind is Kind.WORD and before.text in _NO_OPERANDS - {"WITH", text}
 
 
 def _functions(statement: Sequence[Token]) -> tuple[str, ...]:
