@@ -34,6 +34,8 @@ _DEFAULTS: dict[str, Any] = {
     "volumeMode": "Filesystem",
 }
 """What the API server writes where nothing was said."""
+_SAID = frozenset({"allowPrivilegeEscalation", "automountServiceAccountToken", "enableServiceLinks"})
+"""What holds unless it is said not to, so that nothing is not the same as no."""
 _PINNED = re.compile(r"@sha256:[0-9a-f]{64}$")
 
 
@@ -68,6 +70,8 @@ def same_volume(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
 
 def _same_under(key: str, found: dict[str, Any], wanted: dict[str, Any]) -> bool:
     there = found.get(key)
+    if key in _SAID and there is None and key in wanted:
+        return wanted[key] is None
     return same(there, wanted[key]) if key in wanted else not there or there == _DEFAULTS.get(key)
 
 

@@ -51,6 +51,10 @@ def replaced(spec: dict[str, Any], name: str, **source: Any) -> None:
             "its securityContext is not what is put there",
         ),
         (
+            lambda spec: gateway(spec)["securityContext"].pop("allowPrivilegeEscalation"),
+            "its securityContext is not what is put there",
+        ),
+        (
             lambda spec: gateway(spec)["securityContext"]["capabilities"].update(add=["SYS_PTRACE"]),
             "its securityContext is not what is put there",
         ),
