@@ -24,10 +24,11 @@ class Pauses:
 
     def __init__(self) -> None:
         self._paused: deque[tuple[float, float, Callable[[], None]]] = deque()
+        self._giving_way: deque[tuple[float, Callable[[], None]]] = deque()
         self._next: asyncio.Handle | None = None
 
     def __len__(self) -> int:
-        return len(self._paused)
+        return len(self._paused) + len(self._giving_way)
 
     def pause(self, took_s: float, read_on: Callable[[], None]) -> None:
         """Call `read_on` in a moment. It took `took_s` of processor time to refuse what was read there last."""
@@ -37,33 +38,51 @@ class Pauses:
             self._next = loop.call_later(PAUSE_S, self._read_on)
 
     def give_way(self, took_s: float, read_on: Callable[[], None]) -> None:
-        """Call `read_on` in the next turn of the loop that has time for it, before those that pause."""
-        loop = asyncio.get_running_loop()
-        self._paused.appendleft((loop.time(), took_s, read_on))
+        """Call `read_on` in the next turn that has time for it, before those that pause and are not late."""
+        self._giving_way.append((took_s, read_on))
         if self._next is not None:
             self._next.cancel()
-        self._next = loop.call_soon(self._read_on)
+        self._next = asyncio.get_running_loop().call_soon(self._read_on)
 
     def end(self) -> None:
         """Have all be read, now."""
         paused, self._paused = self._paused, deque()
-        for _, _, read_on in paused:
+        giving_way, self._giving_way = self._giving_way, deque()
+        for read_on in (*(one for _, one in giving_way), *(one for _, _, one in paused)):
             read_on()
 
     def _read_on(self) -> None:
-        """Have those be read whose time has come, as many as one turn of the loop has time for."""
+        """Have those be read whose time has come, as many as one turn of the loop has time for, but one of each kind.
+
+        Who gives way comes again and again, and must not keep out those who have paused.
+        """
         loop = asyncio.get_running_loop()
         now, self._next = loop.time(), None
         is_late = bool(self._paused) and now - self._paused[0][0] > LATE_S
-        left_s = LATE_READING_S if is_late else READING_S
-        while self._paused:
+        left_s = READING_S
+        for _ in range(len(self._giving_way)):
+            if left_s <= 0:
+                break
+            took_s, read_on = self._giving_way.popleft()
+            left_s -= took_s
+            read_on()
+        if is_late:
+            left_s = LATE_READING_S
+        while self._paused and left_s > 0:
             due, took_s, read_on = self._paused[0]
             if due > now + 0.001:
-                self._next = loop.call_at(due, self._read_on)
-                return
-            if left_s <= 0:
-                self._next = loop.call_soon(self._read_on)
-                return
+                break
             left_s -= took_s
             self._paused.popleft()
             read_on()
+        self._go_on(now)
+
+    def _go_on(self, now: float) -> None:
+        """Come again when somebody is to be read: in the next turn, or when their time comes."""
+        loop = asyncio.get_running_loop()
+        if self._next is not None:
+            self._next.cancel()
+        if self._giving_way or (self._paused and self._paused[0][0] <= now + 0.001):
+            self._next = loop.call_soon(self._read_on)
+        else:
+            self._next = loop.call_at(self._paused[0][0], self._read_on) if self._paused else None

@@ -69,3 +69,35 @@ async def test_whoever_only_gives_way_is_read_before_those_who_pause(monkeypatch
     await eventually(lambda: read == ["gives way"])
     assert len(pauses) == 1
     pauses.end()
+
+
+@pytest.mark.req("REL-8")
+async def test_whoever_gives_way_again_and_again_keeps_nobody_out_who_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE_S", 0.001)
+    loop = asyncio.get_running_loop()
+    pauses, greedy, read = Pauses(), 0, list[str]()
+
+    def again() -> None:
+        nonlocal greedy
+        greedy += 1
+        loop.call_soon(pauses.give_way, LONG_S, again)
+
+    pauses.give_way(LONG_S, again)
+    pauses.pause(0.0, partial(read.append, "pauses"))
+    await eventually(lambda: read == ["pauses"])
+    before = greedy
+    await eventually(lambda: greedy > before + 1)
+
+
+@pytest.mark.req("REL-8")
+async def test_whoever_gives_way_is_read_though_others_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE_S", -1.0)
+    pauses, read = Pauses(), list[str]()
+
+    def again() -> None:
+        if not read:
+            pauses.pause(LONG_S, again)
+
+    pauses.pause(LONG_S, again)
+    pauses.give_way(0.0, partial(read.append, "gives way"))
+    await eventually(lambda: read == ["gives way"])
