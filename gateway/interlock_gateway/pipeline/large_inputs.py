@@ -90,7 +90,8 @@ class LargeInputs:
             self._under_way -= 1
             if not self._under_way:
                 sys.setswitchinterval(self._usual_s)
-                self._sparing = loop.call_later(self._spare_s, self._thread.submit, self._end_process)
+                if self._thread is not None:
+                    self._sparing = loop.call_later(self._spare_s, self._thread.submit, self._end_process)
 
     def close(self) -> None:
         """End the process. Blocks until what is being read is done."""

@@ -64,16 +64,46 @@ def _parts(
         some = marshal.dumps(together(items[at : at + count]))
         if len(some) <= PIECE_BYTES:
             yield kind, some
-            at, count = at + count, count * 2
+            at += count
+            # As far as it can be told: that it is too much is found out by writing it.
+            count *= 2 if 2 * len(some) <= PIECE_BYTES else 1
         elif count > 1:
-            count //= 2
-        elif kind == MEMBERS:
-            yield KEY, marshal.dumps(items[at][0])
-            yield from pieces_of(items[at][1])
-            at += 1
+            yield from _one_by_one(items[at : at + count], kind, together)
+            at, count = at + count, 1
         else:
-            yield from pieces_of(items[at])
+            yield from _large(items[at], kind)
             at += 1
+
+
+def _one_by_one(
+    items: "list[Any]", kind: bytes, together: "type[dict[str, Any] | list[Any]]"
+) -> Iterator[tuple[bytes, bytes]]:
+    """The parts of items that fit into no piece together.
+
+    Each is written out once to see how large it is: one that is large may hold another, and so on.
+    """
+    few: list[Any] = []
+    room = PIECE_BYTES
+    for item in items:
+        size = len(marshal.dumps(together([item])))
+        if few and size > room:
+            yield kind, marshal.dumps(together(few))
+            few, room = [], PIECE_BYTES
+        if size > PIECE_BYTES:
+            yield from _large(item, kind)
+        else:
+            few.append(item)
+            room -= size
+    if few:
+        yield kind, marshal.dumps(together(few))
+
+
+def _large(item: "Any", kind: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """The parts of an item that fits into no piece by itself."""
+    if kind == MEMBERS:
+        key, item = item
+        yield KEY, marshal.dumps(key)
+    yield from pieces_of(item)
 
 
 def answers(raw: bytes, max_depth: int, schema: bytes) -> Iterator[tuple[bytes, "bytes | memoryview"]]:

@@ -198,3 +198,37 @@ async def test_what_was_not_heard_of_one_input_is_never_taken_for_another_one(
                 )
         document = await large.read(LargeInput(mine, len(mine), 8), "me")
     assert document == parse(mine, max_depth=8)
+
+
+@pytest.mark.req("REL-7", "REL-8")
+@pytest.mark.parametrize("beside", [0, 1000])
+def test_no_nesting_has_the_same_written_out_again_and_again(beside: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    depth = 30
+    nested: object = {"deep": ["word"] * 40_000}
+    for level in range(depth):
+        nested = [0] * beside + [nested] if level % 2 else {**{f"{n}": 0 for n in range(beside)}, "deep": nested}
+    written: list[int] = []
+    dumps = reading_worker.marshal.dumps
+
+    def counted(value: object) -> bytes:
+        made = dumps(value)
+        written.append(len(made))
+        return made
+
+    whole = len(dumps(nested))
+    monkeypatch.setattr(reading_worker.marshal, "dumps", counted)
+    building = reading_process.Building()
+    for kind, piece in reading_worker.pieces_of({"whole": nested}):
+        building.take(kind, memoryview(piece))
+    assert building.whole == {"whole": nested}
+    assert sum(written) < 2.5 * (depth + 3) * whole
+
+
+@pytest.mark.req("REL-7")
+async def test_what_is_being_read_when_the_gateway_ends_is_read_to_its_end() -> None:
+    large = LargeInputs()
+    task = asyncio.create_task(large.read(LargeInput(RAW, len(RAW), 8), "me"))
+    await asyncio.sleep(0)
+    large.close()
+    assert (await task).raw == RAW
+    assert large.process_ids == ()
