@@ -68,6 +68,7 @@ class Exchange:
         self._ask = ask
         self._headers = headers or []
         self._writing: asyncio.Lock | None = None
+        self._begun = False
         self._over = False
         self._cancel_requested: anyio.Event | None = None
         self._task: asyncio.Task[Any] | None = None
@@ -141,9 +142,9 @@ class Exchange:
         return failure(self.request_id, error)
 
     def cancel(self, why: ErrorData) -> None:
-        """End the request early; `why` is its answer."""
+        """End the request early; `why` is its answer. Asked for again, it changes nothing: it is ending already."""
         self.cancel_requested.set()
-        if self._task is not None and not self._over:
+        if self._task is not None and not self._over and self._why is None:
             self._why = why
             self._task.cancel()
 
@@ -158,8 +159,7 @@ class Exchange:
             else:
                 await send_json(self._send, message, status, self._headers)
             return
-        async with await self._stream():
-            await self._send({"type": "http.response.body", "body": event(message), "more_body": False})
+        await self._write(event(message), last=True)
 
     def watched(self, receive: Receive | None) -> "Watch":
         """While in there: keep a stream alive that is silent, and end the request when its client goes.
@@ -183,18 +183,17 @@ class Exchange:
     async def _say(self, message: Message) -> None:
         await self._write(event(message))
 
-    async def _write(self, body: bytes) -> None:
-        async with await self._stream():
-            if not self._over:
-                await self._send({"type": "http.response.body", "body": body, "more_body": True})
-
-    async def _stream(self) -> asyncio.Lock:
-        """Who may write on the stream that is the answer. It is begun, if it was not."""
+    async def _write(self, body: bytes, *, last: bool = False) -> None:
+        """Write on the stream that is the answer. Whoever writes first begins it; behind the `last` nothing follows."""
         if self._writing is None:
             self._writing = asyncio.Lock()
-            async with self._writing:
+        async with self._writing:
+            if self._over and not last:
+                return
+            if not self._begun:  # whoever wanted to begin it may have been ended while the client did not read
                 await self._send({"type": "http.response.start", "status": 200, "headers": [*STREAM, *self._headers]})
-        return self._writing
+                self._begun = True
+            await self._send({"type": "http.response.body", "body": body, "more_body": not last})
 
 
 class Watch:
