@@ -15,9 +15,11 @@ import pytest
 from interlock_gateway.transport.mcp import http as mcp_http
 from interlock_gateway.transport.mcp.direct import Direct
 from interlock_gateway.transport.mcp.heads import head_of
+from interlock_gateway.transport.mcp.http import McpHttp
 from interlock_gateway.transport.mcp.origins import Origins
 from interlock_gateway.transport.mcp.usual import Envelopes, UsualCall, usual_call
 from mcp_bench import McpBench
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 INFO, ABLE = "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"
@@ -199,6 +201,36 @@ async def test_who_has_no_credential_or_another_session_is_refused_alike(
                 without = await told(at, client, request)
                 with taken_by_the_kernel(monkeypatch):
                     assert without == await told(at, client, request)
+    assert at.at.ledger.ran == []
+
+
+@pytest.mark.req("SEC-7", "MCP-1")
+async def test_a_call_whose_session_ends_before_it_begins_does_not_run(
+    at: McpBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending: list[str] = []
+    real = McpHttp.at_once
+
+    def at_once(self: McpHttp, scope: Scope, body: bytes) -> ASGIApp | None:
+        found = real(self, scope, body)
+        if found is None or not ending:
+            return found
+
+        async def later(scope: Scope, receive: Receive, send: Send) -> None:
+            async with at.http() as other:
+                await other.delete(at.url, headers={**ACCEPT, "mcp-session-id": ending.pop()})
+            await found(scope, receive, send)
+
+        return later
+
+    monkeypatch.setattr(McpHttp, "at_once", at_once)
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}}
+    async with at.http() as http:
+        headers = await in_session(at, http, "2025-11-25", {})
+        ending.append(headers["mcp-session-id"])
+        answer = await http.post(at.url, json=call, headers=headers)
+        again = await http.post(at.url, json=call, headers=headers)
+    assert (answer.status_code, again.status_code) == (404, 404)
     assert at.at.ledger.ran == []
 
 

@@ -117,6 +117,9 @@ class _InSession:
         """Answer it."""
         del receive
         transport, sent = self._transport, self._sent
+        if not transport.ready:  # it has ended since it was looked at
+            await transport.refuse_ended(send)
+            return
         transport.enter()
         try:
             exchange = transport.exchange(Request(scope), send, sent.call.request_id, None)

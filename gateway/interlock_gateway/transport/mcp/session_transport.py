@@ -168,7 +168,7 @@ class SessionTransport:
 
     async def _serve(self, http: Request, message: Message, receive: Receive, send: Send) -> None:
         if self._closed:
-            await self._refuse(send, 404, "Not Found: the session has ended")
+            await self.refuse_ended(send)
         elif http.method == "POST":
             await self._post(http, message, receive, send)
         elif http.method == "GET":
@@ -269,6 +269,10 @@ class SessionTransport:
         finally:
             self.stream = None
             gone.cancel()
+
+    async def refuse_ended(self, send: Send) -> None:
+        """Answer a request of a session that has ended."""
+        await self._refuse(send, 404, "Not Found: the session has ended")
 
     async def _refuse(self, send: Send, status: int, words: str, *more: tuple[bytes, bytes]) -> None:
         error = ErrorData(code=INVALID_REQUEST, message=words)
