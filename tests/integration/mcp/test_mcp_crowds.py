@@ -2,17 +2,20 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
+from interlock_gateway.transport.mcp import http_door
 from mcp_bench import McpBench, mcp_bench, text_of
 from test_mcp_http_door import ACCEPT, ENVELOPE, MODERN
-from waiting import eventually_so
+from waiting import eventually, eventually_so
 
 MOST = 16
 FEW = {"max_connections": MOST}
+LITTLE, AT_ONCE = 4096, 50
 
 
 @asynccontextmanager
@@ -93,3 +96,42 @@ async def test_a_stream_ends_with_its_connection_whatever_was_asked_behind_it(so
 
         assert not all([await is_heard() for _ in range(2 * MOST)])
         await eventually_so(is_heard, 10)
+
+
+@pytest.mark.req("MCP-1", "SEC-8")
+async def test_strangers_who_do_not_read_what_they_are_told_keep_nobody_out(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[http_door._Connection] = []
+    real = http_door._Connection.connection_made
+
+    def connection_made(self: http_door._Connection, transport: asyncio.Transport) -> None:
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LITTLE)
+        real(self, transport)
+        made.append(self)
+
+    monkeypatch.setattr(http_door._Connection, "connection_made", connection_made)
+    monkeypatch.setattr(http_door, "UNREAD_S", 0.0)
+    async with mcp_bench(socket_directory, mcp={"max_connections": 1}) as at, AsyncExitStack() as crowd:
+        for _ in range(2):
+            await unread(at, crowd, made)
+        async with at.http() as http:
+            assert (await http.get(at.url)).status_code == 400
+
+
+async def unread(at: McpBench, crowd: AsyncExitStack, made: list[http_door._Connection]) -> None:
+    """A connection on which a stranger asks, and does not read what it is told."""
+    count, line = len(made), socket.socket()
+    crowd.callback(line.close)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LITTLE)
+    line.settimeout(0)
+    loop = asyncio.get_running_loop()
+    host, _, port = at.address.rpartition(":")
+    await loop.sock_connect(line, (host, int(port)))
+    await eventually(lambda: len(made) > count)
+    connection = made[-1]
+    asked, state = f"GET / HTTP/1.1\r\nhost: {at.address}\r\n\r\n".encode(), connection.server_state
+    while not connection.flow.write_paused:
+        answered = state.total_requests + AT_ONCE
+        await loop.sock_sendall(line, asked * AT_ONCE)
+        await eventually(lambda most=answered: connection.flow.write_paused or state.total_requests >= most)

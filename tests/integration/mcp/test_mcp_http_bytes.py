@@ -4,10 +4,14 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_bench import McpBench
+from interlock_gateway.transport.mcp.http_door import MOST_QUEUED
+from mcp_bench import McpBench, mcp_bench
+from test_mcp_http_door import calling
+from working_tools import Work
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 OPENING = {
@@ -119,6 +123,56 @@ async def test_what_could_be_read_in_two_ways_is_refused_and_nothing_after_it_is
         status, _, _ = await on.answer()
         assert status == 400
         assert await on.ended()
+
+
+@pytest.mark.req("SEC-1")
+async def test_a_call_does_not_run_whose_answer_is_that_nothing_can_be_read(at: McpBench) -> None:
+    async with wire(at) as on:
+        on.writer.write(on.post(calling("echo", {"text": "x"})) + b"no request\r\n\r\n")
+        status, _, _ = await on.answer()
+        assert status == 400
+        assert await on.ended()
+    assert at.at.ledger.ran == []
+
+
+@pytest.mark.req("SEC-1")
+async def test_that_nothing_can_be_read_is_not_said_in_place_of_an_answer_to_come(socket_directory: Path) -> None:
+    work = Work()
+    async with mcp_bench(socket_directory, tools=work.tools) as at, wire(at) as on:
+        on.writer.write(on.post(calling("wait", {})))
+        await asyncio.wait_for(work.begun.wait(), 10)
+        on.writer.write(b"no request\r\n\r\n")
+        with suppress(ConnectionError):
+            assert await on.ended()
+        work.released.set()
+
+
+@pytest.mark.req("SEC-1")
+async def test_what_follows_a_body_is_no_header(at: McpBench) -> None:
+    async with wire(at) as on:
+        session, on.session = on.session, ""
+        head = on.post(PING, "Transfer-Encoding: chunked", length=-1).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        body = json.dumps(PING).encode()
+        trailer = f"Mcp-Session-Id: {session}".encode()
+        on.writer.write(head + b"%x\r\n%b\r\n0\r\n%b\r\n\r\n" % (len(body), body, trailer))
+        status, _, _ = await on.answer()
+    assert status == 400
+
+
+@pytest.mark.req("SEC-8")
+async def test_requests_are_not_queued_without_end_before_the_first_is_answered(socket_directory: Path) -> None:
+    work = Work()
+    async with mcp_bench(socket_directory, tools=work.tools) as at:
+        stranger = f"GET / HTTP/1.1\r\nHost: {at.address}\r\n\r\n".encode()
+        async with wire(at) as on:
+            on.writer.write(stranger * MOST_QUEUED)
+            assert {(await on.answer())[0] for _ in range(MOST_QUEUED)} == {404}
+            on.writer.write(on.post(calling("wait", {})))
+            await asyncio.wait_for(work.begun.wait(), 10)
+            on.writer.write(stranger * (MOST_QUEUED + 1))
+            with suppress(ConnectionError):
+                assert await on.ended()
+        work.released.set()
 
 
 @pytest.mark.req("SEC-1")

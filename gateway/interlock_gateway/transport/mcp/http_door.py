@@ -37,6 +37,10 @@ HANDSHAKE_S = 10.0
 GOODBYE_S = 5.0
 MOST_HEAD = 64 * 1024
 """What may come of a request that is none of its body: its head, trailers, and what stands around chunks."""
+MOST_QUEUED = 100
+"""Requests that may wait on one connection for the answers to those before them: what is read of them is held."""
+UNREAD_S = 5.0
+"""After how long a client that does not read its answers has to make room for others, when there is none."""
 NO_ROOM_S = 0.2
 """How long nobody is let in when the process has no room for another connection."""
 PEER, HEAD, REPLY = "interlock.peer", "interlock.head", "interlock.reply"
@@ -52,6 +56,8 @@ class _Connection(Impatience, HttpToolsProtocol):
     """
 
     idle_since = 0.0
+    unread_since: float | None = None
+    """Since when more was written than the client has read; nothing when it reads."""
     peer: Peer
     _unread = 0
     _spoken = False
@@ -105,8 +111,19 @@ class _Connection(Impatience, HttpToolsProtocol):
         self._reading = False
         if (cycle := self._unbegun) is not None:
             self._unbegun = None
-            self._begin(cycle)
+            if self.transport.is_closing():
+                cycle.response_complete = True  # it was answered with what was said of what came behind it
+            else:
+                self._begin(cycle)
         if self._unread > MOST_HEAD:
+            self.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be read, unless that would be taken for the answer to a request before it."""
+        before = self._running
+        if before is None or before is self._unbegun or before.response_complete or _arrives(before):
+            super().send_400_response(msg)
+        else:
             self.transport.abort()
 
     def _hear_other(self, data: bytes) -> None:
@@ -120,12 +137,14 @@ class _Connection(Impatience, HttpToolsProtocol):
     def pause_writing(self) -> None:
         """The client does not read."""
         super().pause_writing()
+        self.unread_since = self.loop.time()
         if self._other is not None:
             self._other.pause_writing()
 
     def resume_writing(self) -> None:
         """It does again."""
         super().resume_writing()
+        self.unread_since = None
         if self._other is not None:
             self._other.resume_writing()
 
@@ -151,6 +170,8 @@ class _Connection(Impatience, HttpToolsProtocol):
         # A target that names a host itself counts more than the header that is judged (RFC 9112, 3.2.2).
         if self._hosts != 1 or not self.url.startswith(b"/") or self.parser.should_upgrade():
             raise ValueError("a request is for one host, in HTTP/1.1")
+        if len(self.pipeline) >= MOST_QUEUED:
+            raise ValueError("too many requests wait for the answers to those before them")
         super().on_headers_complete()
         scope = cast("Scope", self.scope)
         scope[PEER] = self.peer
@@ -158,12 +179,12 @@ class _Connection(Impatience, HttpToolsProtocol):
             head = scope[HEAD] = self._head(host)
             if head.plain:
                 scope[REPLY] = partial(self._reply, self.cycle)
+        self.headers, self._said = [], []  # what follows the body is no header, whatever it is called
 
     def _head(self, host: "McpHttp") -> "Head":
         """What is known of the headers, which most clients send again with each request."""
         if self._known is None or self._known[0] != self._said:
-            # Copied: trailers may follow, which are no headers.
-            self._known = list(self._said), host.head(self._said)
+            self._known = self._said, host.head(self._said)
         return self._known[1]
 
     async def _reply(
@@ -197,7 +218,12 @@ class _Connection(Impatience, HttpToolsProtocol):
     @property
     def is_idle(self) -> bool:
         """Whether no request is under way on it, as far as one has arrived."""
-        return (self._running is None or self._running.response_complete) and not self.transport.is_closing()
+        return self._running is None or self._running.response_complete
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it is being closed."""
+        return self.transport.is_closing()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
@@ -296,12 +322,16 @@ class HttpDoor:
             next(iter(self._greeting)).cancel()
         if len(self._state.connections) < self._most:
             return True
-        connections = [one for one in self._state.connections if isinstance(one, _Connection) and one.is_idle]
-        idle = min(connections, key=lambda one: one.idle_since, default=None)
-        if idle is not None:
-            idle.transport.abort()
+        connections = [one for one in self._state.connections if isinstance(one, _Connection) and not one.is_ending]
+        leaving = min((one for one in connections if one.is_idle), key=lambda one: one.idle_since, default=None)
+        if leaving is None:
+            before = asyncio.get_running_loop().time() - UNREAD_S
+            unread = (one for one in connections if one.unread_since is not None and one.unread_since < before)
+            leaving = next(unread, None)
+        if leaving is not None:
+            leaving.transport.abort()
         # Those on which requests are under way are as many as have places, and some that are told that there is none.
-        return idle is not None or len(self._state.connections) < 2 * self._most
+        return leaving is not None or len(self._state.connections) < 2 * self._most
 
     async def _greet(self, accepted: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -348,6 +378,11 @@ class HttpDoor:
         host = HttpHost(surface, self._parts, self._door)
         self._serving, self._app = host.app, Browsers(host.app, origins_of(self._parts), PATH)
         return host
+
+
+def _arrives(cycle: RequestResponseCycle) -> bool:
+    """Whether the rest of a request is still to come, and nothing was answered yet."""
+    return cycle.more_body and not cycle.response_started
 
 
 async def _say_not_now(send: Send) -> None:
