@@ -49,6 +49,7 @@ whereabouts_known(found) if {
 plain(path) if {
 	path.inside == true
 	path.glob == false
+	is_string(path.given)
 } else if {
 	path.inside == true
 	given := path.given
