@@ -8,6 +8,7 @@ and nobody else is asked for it meanwhile.
 import asyncio
 import logging
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -170,11 +171,17 @@ class Shelves:
         return self._kept[shelf]
 
     def _left_behind(self, shelf: Shelf, silent: set[str]) -> dict[str, str]:
-        """What those servers listed that are configured and do not answer now."""
+        """What those servers listed that are configured and do not answer now; of each what was known first."""
         gone = {one.name for one in self.servers() if one.upstream is None or one.name in silent}
-        known = {item.entry[shelf.key]: item.of.name for item in self._kept.get(shelf, ())}
-        known |= self._away[shelf]
-        return {key: name for key, name in known.items() if name in gone}
+        before, listed = self._away[shelf], self._kept.get(shelf, ())
+        known = {**before, **{key: item.of.name for item in listed if (key := item.entry[shelf.key]) not in before}}
+        often, left = Counter[str](), dict[str, str]()
+        for key, name in known.items():
+            # A server that breaks off each time lists something else before it does, if it likes.
+            if name in gone and often[name] < MOST_ITEMS:
+                often[name] += 1
+                left[key] = name
+        return left
 
 
 async def _list_of(shelf: Shelf, upstream: Upstream) -> tuple[list[Item], bool]:
