@@ -132,6 +132,11 @@ async def unread(at: McpBench, crowd: AsyncExitStack, made: list[http_door._Conn
     connection = made[-1]
     asked, state = f"GET / HTTP/1.1\r\nhost: {at.address}\r\n\r\n".encode(), connection.server_state
     while not connection.flow.write_paused:
-        answered = state.total_requests + AT_ONCE
+        until = state.total_requests + AT_ONCE
         await loop.sock_sendall(line, asked * AT_ONCE)
-        await eventually(lambda most=answered: connection.flow.write_paused or state.total_requests >= most)
+        await answered(connection, until)
+
+
+async def answered(connection: http_door._Connection, until: int) -> None:
+    """Return when so many requests have been answered, or no more can be."""
+    await eventually(lambda: connection.flow.write_paused or connection.server_state.total_requests >= until)
