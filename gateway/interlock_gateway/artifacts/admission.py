@@ -66,15 +66,17 @@ class Admission:
         self._clock = clock
         self._limits = limits
         self._total = 0
-        self._by_owner: dict[str, int] = {}
+        self._by_owner: Counter[str] = Counter()
+        self._entering: Counter[str] = Counter()
         self._owners: OrderedDict[str, str] = OrderedDict()
         self.refused: Counter[Limit] = Counter(dict.fromkeys(Limit, 0))
         self.on_nearly_full: Callable[[], None] = _nobody
 
     def counted(self, usage: Usage) -> None:
-        """All that is stored was counted anew."""
-        self._total = usage.size
-        self._by_owner = dict(usage.by_owner)
+        """All that is stored was counted anew. What is being entered may be among it or not, and counts in any case."""
+        self._total = usage.size + self._entering.total()
+        self._by_owner = Counter(usage.by_owner)
+        self._by_owner.update(self._entering)
 
     async def admit(self, key: ArtifactKey, size: int) -> Reservation:
         """Enter an artifact. Raises `ArtifactLimitError`, and `ArtifactStoreError` when it cannot be entered."""
@@ -82,10 +84,11 @@ class Admission:
             owner = await self._owner(key.session_id)
         self._check(Limit.TOTAL, self._total + size, self._limits.total_bytes)
         if owner:
-            self._check(Limit.PRINCIPAL, self._by_owner.get(owner, 0) + size, self._limits.principal_bytes)
+            self._check(Limit.PRINCIPAL, self._by_owner[owner] + size, self._limits.principal_bytes)
         most, is_new = self._limits.session_bytes, False
         # Counted before it is waited for, so that many at once do not all find the same room.
         self._count(owner, size)
+        self._entering[owner] += size
         try:
             with _entered():
                 reservation = await self._index.reserve(key, size, now=self._clock.now(), most=most)
@@ -94,6 +97,7 @@ class Admission:
             is_new = reservation.is_new
             return reservation
         finally:
+            self._entering -= Counter({owner: size})
             if not is_new:
                 self._count(owner, -size)
 
@@ -110,7 +114,7 @@ class Admission:
 
     def _count(self, owner: str, more: int) -> None:
         self._total += more
-        self._by_owner[owner] = self._by_owner.get(owner, 0) + more
+        self._by_owner[owner] += more
 
     async def _owner(self, session_id: str) -> str:
         """The principal whose session it is. It never changes, and most sessions store more than once."""

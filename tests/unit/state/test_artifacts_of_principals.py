@@ -8,8 +8,9 @@ import pytest
 from artifact_keepers import Keeping
 from interlock_gateway.artifacts.admission import Limit
 from interlock_gateway.artifacts.errors import ArtifactLimitError, ArtifactRemovedError
-from interlock_gateway.artifacts.index import RemovalReason
+from interlock_gateway.artifacts.index import RemovalReason, Reservation
 from interlock_gateway.artifacts.sweeping import SETTLED_S
+from interlock_gateway.artifacts.uri import ArtifactKey
 from interlock_gateway.config import ArtifactsConfig
 from interlock_gateway.config_artifacts import RetentionConfig
 from interlock_gateway.state.database import open_database
@@ -50,6 +51,26 @@ async def test_of_many_at_once_a_principal_keeps_no_more_than_it_may(keeping: Ke
     stored = await asyncio.gather(*(keeping.put(one, bytes(100)) for one in sessions), return_exceptions=True)
     assert sum(isinstance(one, ArtifactLimitError) for one in stored) == 10
     assert await keeping.usage() == (10, 1000)
+
+
+@pytest.mark.req("ART-4")
+async def test_what_was_stored_before_gives_no_room_when_all_is_counted_while_it_comes_again(
+    keeping: Keeping, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keeping.opened("a")
+    await keeping.put("a", bytes(400))
+    reserve = keeping.state.artifacts.reserve
+
+    async def reserve_while_counted(key: ArtifactKey, size: int, *, now: float, most: int) -> Reservation | None:
+        await keeping.keeper.count()
+        return await reserve(key, size, now=now, most=most)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping.state.artifacts, "reserve", reserve_while_counted)
+        await keeping.put("a", bytes(400))
+    with pytest.raises(ArtifactLimitError, match=FULL):
+        await keeping.put("a", bytes(601))
+    await keeping.put("a", bytes(600))
 
 
 @pytest.mark.req("ART-4", "STATE-2")
