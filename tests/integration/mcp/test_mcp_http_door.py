@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import json
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from interlock_gateway.identity.peer import Peer
 from interlock_gateway.transport.mcp.wires import Wire
 from mcp_bench import McpBench, mcp_bench
 from waiting import eventually
+from working_tools import Work
 
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 MODERN = {"mcp-protocol-version": "2026-07-28"}
@@ -51,6 +53,23 @@ async def opened(at: McpBench, http: httpx2.AsyncClient) -> str:
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert (await http.post(at.url, json=ready, headers={**ACCEPT, "mcp-session-id": session})).status_code == 202
     return session
+
+
+@pytest.mark.req("MCP-1")
+async def test_a_session_that_ends_takes_all_its_calls_along_whatever_their_ids(socket_directory: Path) -> None:
+    work = Work()
+    async with mcp_bench(socket_directory, tools=work.tools) as at, AsyncExitStack() as life:
+        clients = [await life.enter_async_context(at.http()) for _ in range(3)]
+        headers = {**ACCEPT, "mcp-session-id": await opened(at, clients[0])}
+        calls = []
+        for client, request_id in zip(clients, (7, "7"), strict=False):
+            call = {**calling("wait", {}), "id": request_id}
+            work.begun.clear()
+            calls.append(asyncio.create_task(client.post(at.url, json=call, headers=headers)))
+            await asyncio.wait_for(work.begun.wait(), 10)
+        assert (await clients[2].delete(at.url, headers=headers)).status_code == 200
+        answers = await asyncio.wait_for(asyncio.gather(*calls), 10)
+    assert ["the session has ended" in answer.text for answer in answers] == [True, True]
 
 
 @pytest.mark.req("MCP-1", "SEC-7")

@@ -64,6 +64,7 @@ class SessionTransport:
         self._quiet_since = 0.0
         self._idle: asyncio.TimerHandle | None = None
         self._leaving: asyncio.Task[None] | None = None
+        self._under_way: set[Exchange] = set()
         self._in_flight: dict[RequestId, Exchange] = {}
         self._asked: dict[RequestId, asyncio.Future[Message]] = {}
         self._asked_last = 0
@@ -124,7 +125,7 @@ class SessionTransport:
         self._closed = True
         if self._idle is not None:
             self._idle.cancel()
-        for exchange in tuple(self._in_flight.values()):
+        for exchange in tuple(self._under_way):  # of one id there may be several: clients number as they like
             exchange.cancel(_ENDED)
         for waiting in tuple(self._asked.values()):
             if not waiting.done():
@@ -206,11 +207,13 @@ class SessionTransport:
         assert exchange.request_id is not None
         key = coerce_request_id(exchange.request_id)
         self._in_flight[key] = exchange
+        self._under_way.add(exchange)
         try:
             # A client that goes has not cancelled anything: these revisions say so.
             with exchange.watched(None):
                 answer = await run()
         finally:
+            self._under_way.discard(exchange)
             if self._in_flight.get(key) is exchange:
                 del self._in_flight[key]
         await exchange.answer(answer)
