@@ -107,6 +107,7 @@ def test_a_declared_dialect_is_read_as_itself(sql: Sql, text: str, dialect: str,
         "SELECT 3*checkpoint, -revert, max(checkpoint) FROM checkpoint",
         "SELECT t.revert FROM jobs AS checkpoint JOIN checkpoint ON 1 = checkpoint.a",
         "SELECT a FROM t ORDER BY a OFFSET 3 ROWS FETCH NEXT 3 ROWS ONLY",
+        "WITH RECURSIVE checkpoint AS (SELECT 1 AS a) SELECT DISTINCT a FROM checkpoint",
     ],
 )
 @pytest.mark.parametrize("dialect", ["", "postgres"])
@@ -121,6 +122,9 @@ def test_words_that_only_one_database_reserves_are_names_where_names_stand(sql: 
         ("WITH c AS (SELECT * FROM orders WHERE paid = 1) DELETE FROM c", "delete"),
         ("WITH a AS (SELECT * FROM orders), c AS (SELECT * FROM a) UPDATE c SET paid = 1", "update"),
         ("WITH c AS (SELECT * FROM orders) DELETE x FROM c AS x", "delete"),
+        ('WITH "C" AS (SELECT * FROM orders) DELETE FROM c', "delete"),
+        ("WITH c AS (SELECT * FROM orders) DELETE FROM [C]", "delete"),
+        ("UPDATE x SET paid = 1 FROM (SELECT * FROM orders) AS x", "update"),
     ],
 )
 def test_who_changes_rows_through_a_named_query_changes_the_table_in_it(

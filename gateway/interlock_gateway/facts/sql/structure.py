@@ -95,10 +95,9 @@ def _structure(tree: "exp.Expr", dialect: str) -> Structure | None:
         return None
     tables = [node for node in nodes if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)]
     changed = [(node, target) for node in nodes for target in _targets(node)]
-    meant = [_meant(node, target, dialect) for node, target in changed]
+    meant = [(node, _meant(node, target, dialect)) for node, target in changed]
     # SQL Server changes rows through a query that has a name: those of the tables in it.
-    behind = [table for target in meant if _is_own(target) for table in _in_query_of(target)]
-    writes = dict.fromkeys(_table(table) for table in (*meant, *behind))
+    writes = dict.fromkeys(_table(table) for table in (*(target for _, target in meant), *_behind(meant, nodes)))
     seen = {id(target) for _, target in changed}
     reads = dict.fromkeys(_table(table) for table in tables if id(table) not in seen and not _is_own(table))
     conditions = [
@@ -201,22 +200,26 @@ def _is_own(table: "exp.Table") -> bool:
     return False
 
 
-def _in_query_of(table: "exp.Table") -> Iterator["exp.Table"]:
-    """The tables in queries of the statement that have the name of `table`, and in those that they name."""
+def _behind(changed: "Iterable[tuple[exp.Expr, exp.Table]]", nodes: "Iterable[exp.Expr]") -> Iterator["exp.Table"]:
+    """The tables in queries that have the name of one that is changed, and in those that they name.
+
+    To SQL Server names are the same with other capitals, quoted too.
+    """
     from sqlglot import exp  # noqa: PLC0415 - as above
 
-    queries = {_folded(query.args["alias"].this): query for query in table.root().find_all(exp.CTE)}
-    wanted, seen = [_folded(table.this)], set[str]()
+    queries = {query.alias.lower(): query for query in nodes if isinstance(query, exp.CTE | exp.Subquery)}
+    of_any = (exp.Update, exp.Delete)
+    named = ((node, table, queries.get(table.name.lower())) for node, table in changed if len(table.parts) == 1)
+    wanted = [table for node, table, query in named if isinstance(query, exp.CTE) or isinstance(node, of_any)]
+    seen = set[str]()
     while wanted:
-        name = wanted.pop()
+        name = wanted.pop().name.lower()
         if name in seen or name not in queries:
             continue
         seen.add(name)
-        for inner in queries[name].find_all(exp.Table):
-            if _is_own(inner):
-                wanted.append(_folded(inner.this))
-            elif isinstance(inner.this, exp.Identifier):
-                yield inner
+        inside = [one for one in queries[name].find_all(exp.Table) if isinstance(one.this, exp.Identifier)]
+        wanted += (one for one in inside if len(one.parts) == 1)
+        yield from (one for one in inside if not _is_own(one))
 
 
 def _names(queries: "Iterable[exp.Expr]", table: "exp.Table") -> bool:
