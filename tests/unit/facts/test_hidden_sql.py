@@ -134,3 +134,9 @@ def test_who_changes_rows_through_a_named_query_changes_the_table_in_it(
     assert found["read_only"] is False
     assert (verb, "write") in effects(found)
     assert "orders" in {table["name"] for one in found["statements"] for table in one["writes"]}
+
+
+@pytest.mark.parametrize("dialect", ["", "tsql"])
+def test_two_names_in_quotes_without_a_space_between_them_are_two(sql: Sql, dialect: str) -> None:
+    found = sql("SELECT * FROM [sys].[sql_logins][x]", dialect)
+    assert "sys.sql_logins" in {table["qualified"] for one in found["statements"] for table in one["reads"]}

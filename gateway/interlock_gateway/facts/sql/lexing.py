@@ -223,9 +223,11 @@ def plainly(found: Sequence[Token], tongue: Tongue) -> str:
     """The tokens as text without comments, with quotes that no reader can take for anything else."""
     shown: dict[str, str] = {}
     pieces: list[str] = []
-    for token in found:
+    for before, token in zip((None, *found), found, strict=False):
         # Signs that are a comment to sqlglot only are kept apart: `--1` in MySQL, `{#` in templates.
         apart = bool(pieces) and (pieces[-1] == "{" or f"{pieces[-1]}{token.text}" in {"--", "/*"})
+        # So are quotes: `[a][b]` is two names, and a doubled quote is one with a quote in it.
+        apart |= before is not None and token.kind is before.kind and token.kind in {Kind.STRING, Kind.QUOTED}
         pieces.append(" " if token.spaced or apart else "")
         if token.kind is Kind.STRING:
             plain = (
