@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import marshal
 import os
 import signal
 import sys
@@ -11,12 +12,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interlock_gateway.core.digest import BoundCall
 from interlock_gateway.core.document import InvalidDocumentError, parse
+from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.pipeline import reading_process, reading_worker
 from interlock_gateway.pipeline.canonical import canonical
 from interlock_gateway.pipeline.large_inputs import LargeInput, LargeInputs
@@ -204,19 +207,19 @@ async def test_what_was_not_heard_of_one_input_is_never_taken_for_another_one(
 @pytest.mark.parametrize("beside", [0, 1000])
 def test_no_nesting_has_the_same_written_out_again_and_again(beside: int, monkeypatch: pytest.MonkeyPatch) -> None:
     depth = 30
-    nested: object = {"deep": ["word"] * 40_000}
+    nested: JsonValue = {"deep": ["word"] * 40_000}
     for level in range(depth):
         nested = [0] * beside + [nested] if level % 2 else {**{f"{n}": 0 for n in range(beside)}, "deep": nested}
     written: list[int] = []
-    dumps = reading_worker.marshal.dumps
+    dumps = marshal.dumps
 
-    def counted(value: object) -> bytes:
+    def counted(value: Any) -> bytes:
         made = dumps(value)
         written.append(len(made))
         return made
 
     whole = len(dumps(nested))
-    monkeypatch.setattr(reading_worker.marshal, "dumps", counted)
+    monkeypatch.setattr(marshal, "dumps", counted)
     building = reading_process.Building()
     for kind, piece in reading_worker.pieces_of({"whole": nested}):
         building.take(kind, memoryview(piece))
