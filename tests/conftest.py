@@ -5,10 +5,13 @@ With ``INTERLOCK_TESTS_NO_SKIP=1`` in the environment a skip is a failure: conti
 test may ask for, and must not pass by leaving tests out.
 """
 
+import logging
 import os
 import shutil
 import signal
+import sys
 import tempfile
+import threading
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from interlock_gateway.telemetry.logs import JsonLines
 from postgres_server import NoPostgresError, PostgresServer, running_postgres
 from s3_server import S3Server, running_s3
 
@@ -89,6 +93,20 @@ def s3(program: FindProgram) -> Iterator[S3Server]:
     """Give one S3-compatible server for all tests."""
     with running_s3(program("versitygw")) as server:
         yield server
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """Leave nothing of what a command set up that ran in this process: levels, handlers and hooks of its log."""
+    everyone, ours = logging.getLogger(), logging.getLogger("interlock_gateway")
+    levels, hooks = (everyone.level, ours.level), (sys.unraisablehook, threading.excepthook)
+    done = yield
+    everyone.setLevel(levels[0])
+    ours.setLevel(levels[1])
+    everyone.handlers = [one for one in everyone.handlers if not isinstance(one.formatter, JsonLines)]
+    sys.unraisablehook, threading.excepthook = hooks
+    logging.captureWarnings(capture=False)
+    return done
 
 
 @pytest.hookimpl(wrapper=True)

@@ -28,12 +28,14 @@ class Listening:
         self._channels = channels
         self._missed = missed
         self._task: asyncio.Task[None] | None = None
+        self._connection: psycopg.AsyncConnection[tuple[object, ...]] | None = None
 
     async def start(self) -> None:
         """Begin to listen: what is told from now on is heard. Raises `StateUnavailableError`."""
         try:
             connection = await self._listen()
         except (psycopg.Error, OSError) as error:
+            await self._drop()
             raise StateUnavailableError(f"changes of other replicas cannot be heard: {error}") from error
         self._task = asyncio.create_task(self._go_on(connection))
 
@@ -42,9 +44,12 @@ class Listening:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        # Here, too: the task may have ended before its first step, or on its way to listening again.
+        await self._drop()
 
     async def _listen(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":
-        connection = await self._connect()
+        await self._drop()
+        connection = self._connection = await self._connect()
         for channel in self._channels:
             await connection.execute(f"LISTEN {channel}")
         return connection
@@ -56,9 +61,6 @@ class Listening:
                     self._channels[told.channel](told.payload)
             except Exception as error:  # noqa: BLE001 - who stopped here would leave the replica deaf, and nobody would know
                 _log.warning("other replicas are not heard", extra={"problem": str(error)})
-            finally:
-                with suppress(psycopg.Error, OSError):
-                    await connection.close()
             connection = await self._again()
             self._missed()
 
@@ -70,3 +72,9 @@ class Listening:
             except (psycopg.Error, OSError):
                 await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - spreads replicas, hides nothing
                 pause = min(pause * 2, _BACKOFF_S[1])
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error, OSError):
+                await connection.close()

@@ -34,7 +34,7 @@ def test_many_records_are_written_without_pauses(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_loop_that_gives_the_interpreter_back_late_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    slept = _counting(monkeypatch, lasts_s=LONGEST_S)
+    slept = _counting(monkeypatch, lasts_s=2 * LONGEST_S)
     few = Pauses(FEW)
     for _ in range(FEW):
         few.pause()

@@ -98,7 +98,7 @@ def test_a_rule_that_nearly_allowed_is_shown_with_the_condition_that_failed() ->
     (failing,) = near["generic/unguarded"]["failing"]
     assert failing["text"] == "input.tool.external_effect == false"
     assert failing["values"] == [{"name": "input.tool.external_effect", "value": True, "fails": False, "others": 0}]
-    assert failing["place"].startswith("terms/tool.rego:")
+    assert failing["place"].startswith("rules/generic/unguarded.rego:")
 
 
 def test_everything_is_shown_when_it_is_asked_for() -> None:
