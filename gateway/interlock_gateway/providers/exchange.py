@@ -23,7 +23,7 @@ from interlock_gateway.http2.messages import Assembler, MessageError
 from interlock_gateway.http2.status import Status, StatusError
 
 _OF_STREAM = frozenset((ResponseReceived, DataReceived, TrailersReceived, StreamClosed))
-_LONGEST_STATUS = 2
+_STATUSES = {text: status for status in Status for text in (b"%d" % status, b"%02d" % status)}
 _DETAILS = b"grpc-status-details-bin"
 _HTTP = {401: Status.UNAUTHENTICATED, 403: Status.PERMISSION_DENIED, 404: Status.UNIMPLEMENTED}
 _HTTP |= dict.fromkeys((429, 502, 503, 504), Status.UNAVAILABLE)
@@ -70,8 +70,7 @@ class Exchange:
         """The status."""
         found = first_of(fields)
         number = found.get(b"grpc-status", b"")
-        known = number.isdigit() and len(number) <= _LONGEST_STATUS and int(number) in Status.__members__.values()
-        status = Status(int(number)) if known else Status.UNKNOWN
+        status = _STATUSES.get(number, Status.UNKNOWN)
         if status is Status.OK:
             self._ok = True
             return

@@ -1,44 +1,17 @@
 """However many names somebody makes up, the series stay few (OBS-1)."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from interlock_gateway.core.call import CallKind, CallResult, CallStatus
-from interlock_gateway.core.decision import Decision, Reason, Verdict
-from interlock_gateway.core.tool import Effect
-from interlock_gateway.pipeline.run import CallRun
-from interlock_gateway.pipeline.tracing_port import UNTRACED
+from call_rows import RESULT, run_of
+from interlock_gateway.core.call import CallKind
 from interlock_gateway.results.process import ProcessingReport
 from interlock_gateway.telemetry.call_metrics import MAX_PRINCIPAL_KINDS, MAX_RULES, MAX_TOOLS
 from interlock_gateway.telemetry.labels import BoundedLabel
 from interlock_gateway.telemetry.metrics import MAX_SECRET_KINDS, Metrics
 from interlock_gateway.telemetry.surroundings import MAX_PROVIDERS, watch_providers
 from prometheus_client import CollectorRegistry
-
-RESULT = CallResult("c", CallStatus.DENIED)
-
-
-def run_of(tool: str | None, *, kind: str = "unix", rule: str = "r/r", asked: str = "") -> CallRun:
-    """As much of a call as is counted; `tool` is a registered one, `asked` a name that nobody has."""
-    registered = SimpleNamespace(name=tool, classification=SimpleNamespace(effect=Effect.DESTRUCTIVE))
-    decision = Decision("d", Verdict.DENY, (Reason("denied", "no", rule),))
-    return cast(
-        "CallRun",
-        SimpleNamespace(
-            tool=registered if tool is not None else None,
-            tool_name=tool or asked,
-            decision=decision,
-            principal=SimpleNamespace(kind=kind, id=f"principal-{asked}"),
-            kind=CallKind.CALL,
-            decide_s=0.001,
-            dispatch_s=0.001,
-            total_s=0.01,
-            elsewhere_s=0.0,
-            trace=UNTRACED,
-        ),
-    )
 
 
 def series(metrics: Metrics, of: Callable[[Any], bool] = lambda _: True) -> int:
