@@ -6,7 +6,6 @@ import importlib.util
 import marshal
 import socket
 import subprocess
-import sys
 import weakref
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 from interlock_gateway.core.digest import INPUT_FIRST
 from interlock_gateway.core.document import Document, InvalidDocumentError
 from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.isolation.process import start_isolated
 from interlock_gateway.pipeline import reading_worker as said
 
 SCRIPT = Path(said.__file__)
@@ -33,13 +33,7 @@ class ReadingProcess:
 
     def __init__(self) -> None:
         """Start it. Raises `OSError` when the system has no room for a process."""
-        self._connection, theirs = socket.socketpair()
-        try:
-            with theirs:
-                self._process = _spawned(theirs)
-        except BaseException:
-            self._connection.close()
-            raise
+        self._process, self._connection = start_isolated(SCRIPT, *_directories(), environment=ALLOCATOR)
         self._connection.settimeout(ANSWER_S)
         self._buffer = bytearray(BUFFER_BYTES)
         self.end = weakref.finalize(self, _end, self._process, self._connection)
@@ -141,19 +135,6 @@ def _directories() -> tuple[str, ...]:
     """Where what the process imports lies."""
     found = [importlib.util.find_spec(name) for name in ("interlock_gateway", "rfc8785", "jsonschema_rs")]
     return tuple(dict.fromkeys(str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin))
-
-
-def _spawned(theirs: socket.socket) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(  # noqa: S603 - our own script, and no shell
-        [sys.executable, "-I", "-S", "-B", str(SCRIPT), str(theirs.fileno()), *_directories()],
-        pass_fds=(theirs.fileno(),),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=ALLOCATOR,
-        cwd="/",
-        start_new_session=True,
-    )
 
 
 def _end(process: "subprocess.Popen[bytes]", connection: socket.socket) -> None:

@@ -16,6 +16,7 @@ from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
+from scheduling import IDLE, Place, place_of
 from waiting import eventually
 
 SETTINGS = PoolSettings(timeout_s=0.5, longest_wait_s=5.0, memory_bytes=64 * 1024 * 1024)
@@ -137,10 +138,15 @@ async def test_a_runaway_that_waited_for_a_worker_is_not_given_its_whole_time_ag
 
 @pytest.mark.req("REL-7")
 async def test_a_stuck_evaluation_leaves_the_processor_to_the_others() -> None:
-    async with running(settings=PoolSettings(workers=1, most_workers=1, timeout_s=30.0)) as engine:
+    ours = place_of(os.getpid())
+    async with running(settings=PoolSettings(workers=1, most_workers=2, timeout_s=30.0)) as engine:
         (process_id,) = engine.process_ids
         runaway = asyncio.create_task(failure(engine, b'{"do": "loop"}'))
-        await eventually(lambda: os.getpriority(os.PRIO_PROCESS, process_id) == 19)
+        await eventually(lambda: place_of(process_id).policy == IDLE)
+        await eventually(lambda: len(engine.process_ids) == 2)
+        slowed, other = (place_of(worker) for worker in engine.process_ids)
+        assert slowed == Place(IDLE, 19, ours.session)
+        assert other == ours, "what decides about others has its whole share, in the same session"
         runaway.cancel()
 
 

@@ -10,11 +10,12 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.isolation.priority import give_way, go_last
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
-from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch, lower_priority
+from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
 from interlock_gateway.policy.embedded.short_names import shortened
 from interlock_gateway.policy.embedded.wire import Reply, pack
 from interlock_gateway.policy.engine import PolicyUnavailableError
@@ -44,6 +45,7 @@ class WorkerPool:
 
     def __init__(self, bundle: PolicyBundle, settings: PoolSettings) -> None:
         self.bundle = bundle
+        self.policy = bundle.policy
         self._settings = settings
         self._limits = WorkerLimits(settings.memory_bytes, processor_s=max(2.0, 8 * settings.timeout_s))
         self._linked = link(bundle.modules)
@@ -350,6 +352,8 @@ class WorkerPool:
             worker.load(self._policies)
             await asyncio.wait([worker.loaded], timeout=LOAD_TIMEOUT_S)
             self._check_loaded(worker)
+            if self._settings.in_background:
+                give_way(worker.process.pid)
         except OSError as error:
             worker.kill()
             raise PolicyUnavailableError(f"a policy worker could not be reached: {error}") from error
@@ -365,7 +369,7 @@ class WorkerPool:
         except OSError as error:
             raise PolicyUnavailableError(f"a policy worker could not be started: {error}") from error
         if self._settings.in_background:
-            lower_priority(worker.process.pid)
+            go_last(worker.process.pid)
         self._every_worker.add(worker)
         worker.reaped.add_done_callback(lambda _: self._every_worker.discard(worker))
         return worker

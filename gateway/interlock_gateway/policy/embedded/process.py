@@ -2,11 +2,9 @@
 
 import asyncio
 import importlib.util
-import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -15,12 +13,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from interlock_gateway.isolation.priority import give_way
+from interlock_gateway.isolation.process import start_isolated
 from interlock_gateway.policy.bundle import DECISION_RULE
 from interlock_gateway.policy.embedded.wire import LARGE_BYTES, LENGTH_BYTES, Reply, frame, frame_parts
 
 WORKER_SCRIPT = Path(__file__).with_name("worker.py")
 REAP_EVERY_S = 0.01
-LOWEST_PRIORITY = 19
 ALLOCATOR = {
     # It reserves 1 GiB of address space when it starts, and what is reserved no limit can take back.
     "MIMALLOC_ARENA_RESERVE": "8192",
@@ -75,32 +74,6 @@ def _engine_directory() -> str:
     if spec is None or spec.origin is None:
         raise FileNotFoundError("the package of the embedded policy engine is not installed")
     return str(Path(spec.origin).parent.parent)
-
-
-def spawn(limits: WorkerLimits) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start a worker process; returns it with the gateway's end of the socket to it."""
-    ours, theirs = socket.socketpair()
-    arguments = [theirs.fileno(), _engine_directory(), DECISION_RULE, limits.memory_bytes, limits.processor_s]
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our own script, and no shell
-            [sys.executable, "-I", "-S", "-B", str(WORKER_SCRIPT), *map(str, arguments)],
-            pass_fds=(theirs.fileno(),),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            # A policy could read the environment through the engine, so nothing of the gateway's is in it; and an
-            # interrupt from the terminal is the gateway's to handle.
-            env=ALLOCATOR,
-            cwd="/",
-            start_new_session=True,
-        )
-    except BaseException:
-        ours.close()
-        raise
-    finally:
-        theirs.close()
-    ours.settimeout(0)
-    return process, ours
 
 
 @dataclass(eq=False)
@@ -184,7 +157,7 @@ class Worker(asyncio.Protocol):
         """Let the process have what processor time nobody else wants, from now on: there is no way back."""
         if not self.is_slowed:
             self.is_slowed = True
-            lower_priority(self.process.pid)
+            give_way(self.process.pid)
 
     def kill(self) -> None:
         """End the process now; `reaped` follows, and `on_gone` if it was connected."""
@@ -266,13 +239,9 @@ def _processor_clock(process_id: int) -> int:
     return ~process_id << 3 | 2
 
 
-def lower_priority(process_id: int) -> None:
-    """Let a process have only the processor time that nobody else wants."""
-    with suppress(OSError):  # it has just ended
-        os.setpriority(os.PRIO_PROCESS, process_id, LOWEST_PRIORITY)
-
-
 def launch(limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]) -> Worker:
     """Start a worker, to be connected. Raises `OSError` when the system has no room for a process."""
-    process, ours = spawn(limits)
+    engine = (_engine_directory(), DECISION_RULE, limits.memory_bytes, limits.processor_s)
+    process, ours = start_isolated(WORKER_SCRIPT, *engine, environment=ALLOCATOR)
+    ours.settimeout(0)
     return Worker(process, ours, asyncio.get_running_loop(), on_reply, on_gone)
