@@ -38,6 +38,7 @@ from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.no_tracer import NoTracer
 from interlock_gateway.pipeline.parts import Parts, PipelineSettings, Tracer
 from interlock_gateway.pipeline.ports import StateError, Waiters
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.pipeline.tasks import TaskKeeper
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
@@ -128,7 +129,9 @@ class _Tools:
 
 async def _tools(site: _Site, store: SqlStateStore, artifacts: ArtifactStore) -> _Tools:
     config = site.config
-    registry = ToolRegistry(store.pins, config.tools, site.clock)
+    schemas = SchemasAside()
+    site.stack.callback(schemas.close)
+    registry = ToolRegistry(store.pins, config.tools, site.clock, schemas)
     await registry.load()
     registry.restore_consents(consented(await store.pins.load_consents()))
     directory = Directory(

@@ -49,5 +49,6 @@ def _workers(gateway: Gateway) -> dict[str, tuple[int, ...]]:
     return {
         "policy": gateway.rooms.engine.process_ids,
         "inputs": gateway.rooms.pipeline.large_inputs.process_ids,
+        "schemas": gateway.rooms.parts.registry.schemas.process_ids,
         "candidate": candidate.process_ids if candidate is not None else (),
     }

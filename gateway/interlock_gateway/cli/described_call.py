@@ -16,10 +16,12 @@ from interlock_gateway.core.recent import Recent
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.core.tool import PinState, ToolCapability, ToolDefinition, ToolMetadata
 from interlock_gateway.facts import FactRequest, extract
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.policy.document import PolicyInput
 from interlock_gateway.registry.effective import fact_arguments, overridden
 from interlock_gateway.registry.fingerprint import fingerprint
 from interlock_gateway.registry.registered import RegisteredTool, register
+from interlock_gateway.registry.schemas import schema_of
 
 Part = TypeVar("Part", ToolMetadata, ToolCapability, ToolDefinition)
 
@@ -84,6 +86,7 @@ def _tool(given: Any, config: Config) -> RegisteredTool:
         provider=str(extra.get("provider", "described")),
         declared=declared,
         effective=overridden(declared, config.tools),
+        schema=schema_of(declared, SchemasAside()),
         sha256=fingerprint(declared),
         pin_state=PinState(pin_state),
         fact_arguments=fact_arguments(declared.name, config.tools),

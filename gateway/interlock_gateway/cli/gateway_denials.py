@@ -17,6 +17,7 @@ MEANINGS: dict[GatewayErrorCode, str] = {
     GatewayErrorCode.FACTS_FAILED: "what the call would do was not found out in time",
     GatewayErrorCode.STATE_UNAVAILABLE: "the gateway's database could not be written",
     GatewayErrorCode.AUDIT_UNAVAILABLE: "receipts could not be written",
+    GatewayErrorCode.INPUT_UNCHECKED: "the input could not be checked against the tool's schema in time",
     GatewayErrorCode.INTERCEPTOR_FAILED: "an interceptor failed, was too slow, or gave no answer that counts",
     GatewayErrorCode.INTERNAL: "the gateway failed while deciding; its log has the reason",
 }

@@ -34,6 +34,7 @@ class GatewayErrorCode(StrEnum):
     FACTS_FAILED = "facts_failed"
     STATE_UNAVAILABLE = "state_unavailable"
     AUDIT_UNAVAILABLE = "audit_unavailable"
+    INPUT_UNCHECKED = "input_unchecked"
     INTERCEPTOR_FAILED = "interceptor_failed"
     INTERNAL = "internal"
 

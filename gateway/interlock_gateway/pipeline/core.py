@@ -194,7 +194,7 @@ class CallPipeline:
         run.dry = True
         refusal = await self._steps.decide(run)
         if refusal is None and run.decided.verdict is not Verdict.DENY:
-            self._steps.ready_to_send(run)
+            await self._steps.ready_to_send(run)
         run.total_s = self._parts.clock.monotonic() - run.started
         self._parts.tracer.ended(run, None)
         try:
@@ -346,7 +346,7 @@ class CallPipeline:
             return self._reflection.required(run)
         if path is Path.CHECKPOINT:
             return await self._ask(run)
-        if (refusal := self._steps.ready_to_send(run)) is not None:
+        if (refusal := await self._steps.ready_to_send(run)) is not None:
             return refusal
         return await enforce(run)
 
@@ -364,7 +364,7 @@ class CallPipeline:
             raise
 
     async def _ask(self, run: CallRun) -> CallResult:
-        if (refusal := self._steps.ready_to_send(run)) is not None:
+        if (refusal := await self._steps.ready_to_send(run)) is not None:
             return refusal
         if run.request.checkpoint_mode is CheckpointMode.WAIT:
             self.held.check_room(run.principal.id)

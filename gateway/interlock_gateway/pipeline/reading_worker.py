@@ -3,8 +3,8 @@
 It is started as a script in an isolated interpreter. Arguments: the socket's descriptor, then the directories in which
 its imports lie. A request is the input's length, the depth that is allowed, the length of its tool's schema, then that
 schema and the input. The answer is pieces, each a letter and a length before its bytes. First come the pieces of the
-canonical form, then those from which the value is put together again, then what the schema finds wrong with it, and
-last whether all numbers were integers, with the digest of the input's bytes; or what is wrong with the input's text,
+canonical form, then those from which the value is put together again, then one if the schema finds it unfit, and last
+whether all numbers were integers, with the digest of the input's bytes; or what is wrong with the input's text,
 and nothing else.
 """
 
@@ -119,8 +119,8 @@ def answers(raw: bytes, max_depth: int, schema: bytes) -> Iterator[tuple[bytes, 
     for piece in _canonical(document.value, exact=exact):
         yield CANONICAL, piece
     yield from pieces_of(document.value)
-    for problem in _compiled(schema).problems(document.value) if schema else ():
-        yield PROBLEM, problem.encode("utf-8", "surrogatepass")
+    if schema and not _compiled(schema).is_valid(document.value):
+        yield PROBLEM, b""
     yield EXACT if exact else INEXACT, hashlib.sha256(raw).hexdigest().encode()
 
 

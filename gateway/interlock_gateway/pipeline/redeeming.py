@@ -36,9 +36,9 @@ class Redeeming:
         void = why_void(run, checkpoint)
         if void is not None:
             return await self._voided(run, checkpoint, path, void)
-        return self._hindered(run, checkpoint, path) or await enforce(run)
+        return await self._hindered(run, checkpoint, path) or await enforce(run)
 
-    def _hindered(self, run: CallRun, checkpoint: Checkpoint, path: Path) -> CallResult | None:
+    async def _hindered(self, run: CallRun, checkpoint: Checkpoint, path: Path) -> CallResult | None:
         """Why an approved call does not run now; `None` when it does."""
         if path is Path.REFLECT:
             # The approval is not used by that: the same call with a deliverable goes on under it (REV-4).
@@ -46,13 +46,13 @@ class Redeeming:
         enough = satisfies(checkpoint, run.obligations)
         if path is not Path.DISPATCH or not enough:
             return self._void(run, NOT_ALLOWED if enough else MORE_PEOPLE)
-        return self._steps.ready_to_send(run)
+        return await self._steps.ready_to_send(run)
 
     async def _edited(self, run: CallRun, checkpoint: Checkpoint, path: Path) -> CallResult:
         """The input that an approver wrote: approved by them, if they may, and by as many others as policy wants."""
         if path is Path.REFLECT:
             return self._steps.refuse(run, "reflection_required", run.decided.message)
-        if (refusal := self._steps.ready_to_send(run)) is not None:
+        if (refusal := await self._steps.ready_to_send(run)) is not None:
             return refusal
         return await self._asking.ask(run, editor=checkpoint.ending)
 
@@ -60,7 +60,7 @@ class Redeeming:
         old_digest = call_digest(run, run.document, checkpoint.policy_revision)
         if path is not Path.CHECKPOINT or not only_policy_changed(run, checkpoint, old_digest):
             return self._void(run, why)
-        if (refusal := self._steps.ready_to_send(run)) is not None:
+        if (refusal := await self._steps.ready_to_send(run)) is not None:
             return refusal
         return await self._asking.ask(run, instead_of=checkpoint.checkpoint_id)
 

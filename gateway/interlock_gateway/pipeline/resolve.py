@@ -6,7 +6,7 @@ from typing import Protocol
 from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.content import Text
-from interlock_gateway.core.decision import Decision, GatewayErrorCode, Reason, Verdict
+from interlock_gateway.core.decision import Decision, DecisionError, GatewayErrorCode, Reason, Verdict
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import Resolution, StandingHandler, ToolOutcome
@@ -71,7 +71,7 @@ class Resolver:
     async def resolve(self, run: CallRun) -> CallResult:
         """One `resolve` call, from its arguments to its answer."""
         try:
-            arguments = self._arguments(run)
+            arguments = await self._arguments(run)
         except InvalidDocumentError as error:
             engine = self._parts.engine
             refusal = run.refused("invalid_input", error.message, revision=engine.revision, profile=engine.profile)
@@ -105,10 +105,14 @@ class Resolver:
             return await self._discard(run, top, arguments)
         return await self._apply(run, top, arguments)
 
-    def _arguments(self, run: CallRun) -> ResolveArguments:
+    async def _arguments(self, run: CallRun) -> ResolveArguments:
         limits = self._parts.settings
         run.document = read_input(run.request.input, max_bytes=limits.max_input_bytes, max_depth=limits.max_depth)
-        if problems := run.known_tool.validator.problems(run.document.value):
+        try:
+            problems = await run.known_tool.schema.problems(run.document, run.principal.id)
+        except DecisionError as error:
+            raise Answered(f"gateway_error.{error.code.value}", error.message) from None
+        if problems:
             raise Answered("invalid_arguments", "The arguments of resolve are not valid:\n" + "\n".join(problems))
         return ResolveArguments.of(run.document.value)
 

@@ -1,51 +1,54 @@
-"""Input against the tool's JSON Schema (PIPE-4): draft 2020-12, compiled once per definition; nothing is fetched."""
+"""Values against a JSON Schema (PIPE-4): draft 2020-12, compiled once per definition; nothing is fetched."""
 
-import json
 from collections.abc import Sequence
 from itertools import islice
-from typing import Protocol
 
 import jsonschema_rs
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 
 MAX_REPORTED = 5
+MOST_PATTERN_BYTES = 10 * 1024 * 1024
+"""How large one compiled pattern may be at all; it takes as many steps for each byte of a text as it has states."""
 _MAX_MESSAGE = 300
+_PANICS = "the validator gives up on it"
 
 
 class InvalidSchemaError(Exception):
     """A tool's schema cannot be compiled; the message says why."""
 
 
-class InputValidator(Protocol):
-    """A compiled schema."""
-
-    def problems(self, value: JsonValue) -> tuple[str, ...]:
-        """Up to five failing paths, each in words a model can fix; empty when `value` is valid."""
-        ...
-
-
 class CompiledSchema:
-    """A schema compiled by jsonschema-rs, with its linear-time regular expressions and no way out to the network."""
+    """A schema compiled by jsonschema-rs, with its linear-time regular expressions and no way out to the network.
 
-    __slots__ = ("_schema", "_validator")
+    What it takes to compile it and to check something depends on the schema alone, and may be without end: whoever
+    has it from others asks `input_schema` for one.
+    """
 
-    def __init__(self, schema: FrozenJsonObject) -> None:
-        self._schema = schema
+    __slots__ = ("_validator",)
+
+    def __init__(self, schema: FrozenJsonObject, *, pattern_bytes: int = MOST_PATTERN_BYTES) -> None:
+        """Raises `InvalidSchemaError`, also when a pattern needs more than `pattern_bytes` compiled."""
+        patterns = jsonschema_rs.RegexOptions(size_limit=pattern_bytes)
         try:
-            self._validator = jsonschema_rs.Draft202012Validator(
-                dict(schema), offline=True, pattern_options=jsonschema_rs.RegexOptions()
-            )
+            self._validator = jsonschema_rs.Draft202012Validator(dict(schema), offline=True, pattern_options=patterns)
         except (ValueError, TypeError) as error:
             raise InvalidSchemaError(str(error).split("\n", 1)[0]) from None
+        except BaseException as error:  # a panic of the native library is no `Exception`
+            if type(error).__name__ != "PanicException":
+                raise
+            raise InvalidSchemaError(_PANICS) from None
 
-    @property
-    def text(self) -> bytes:
-        """The schema as JSON, so that it can be compiled elsewhere."""
-        return json.dumps(dict(self._schema)).encode()
+    def is_valid(self, value: JsonValue) -> bool:
+        """Whether `value` fits."""
+        return self._validator.is_valid(value)
 
     def problems(self, value: JsonValue) -> tuple[str, ...]:
-        """Up to five failing paths, each in words a model can fix; empty when `value` is valid."""
+        """Up to five failing paths, each in words a model can fix; empty when `value` is valid.
+
+        All that fails is found first, with what fails further in for each alternative: it takes much longer than
+        `is_valid`, and much memory.
+        """
         if self._validator.is_valid(value):
             return ()
         errors = islice(self._validator.iter_errors(value), MAX_REPORTED)

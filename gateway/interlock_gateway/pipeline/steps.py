@@ -52,13 +52,16 @@ class Steps:
         await self._decide(run)
         return None
 
-    def ready_to_send(self, run: CallRun) -> CallResult | None:
+    async def ready_to_send(self, run: CallRun) -> CallResult | None:
         """Put together what is sent and check it against the schema; `None` when it may be sent (PIPE-4)."""
         try:
             run.sent = input_to_send(run.document, binding(run.decided, self._parts.settings.confidence_field))
+            problems = self._problems(run)
+            if problems is None:
+                problems = await run.known_tool.schema.found_aside(run.sent, run.principal.id)
         except DecisionError as error:
             return self.refuse(run, f"gateway_error.{error.code.value}", error.message)
-        if problems := self._problems(run):
+        if problems:
             lines = "\n".join(problems)
             return self.refuse(run, "invalid_arguments", f"The arguments of {run.tool_name} are not valid:\n{lines}")
         return None
@@ -78,17 +81,16 @@ class Steps:
         """Where the decision sends the call."""
         return path_for(run.decided)
 
-    def _problems(self, run: CallRun) -> tuple[str, ...]:
+    def _problems(self, run: CallRun) -> tuple[str, ...] | None:
         found = run.sent.problems
-        return found if found is not None else run.known_tool.validator.problems(run.sent.value)
+        return found if found == () else run.known_tool.schema.at_once(run.sent)
 
     async def _read(self, run: CallRun) -> Document:
         raw = run.request.input
         most, deepest = self._parts.settings.max_input_bytes, self._parts.settings.max_depth
         if LARGE_BYTES < len(raw) <= most:
-            return await self.large.read(
-                LargeInput(raw, most, deepest, run.known_tool.validator.text, run.digest_request), run.principal.id
-            )
+            schema = run.known_tool.schema.for_reader(raw)
+            return await self.large.read(LargeInput(raw, most, deepest, schema, run.digest_request), run.principal.id)
         return read_input(raw, max_bytes=most, max_depth=deepest)
 
     async def _is_deferred(self, run: CallRun, tool: RegisteredTool) -> bool:

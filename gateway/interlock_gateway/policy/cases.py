@@ -16,8 +16,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.tool import PinState, ToolCapability, ToolDefinition, ToolMetadata
 from interlock_gateway.facts import FactRequest, extract
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.policy.settings import PolicySourceError, read_yaml
 from interlock_gateway.registry.registered import register
+from interlock_gateway.registry.schemas import schema_of
 
 WORKSPACE = "/workspace"
 CONFIDENCE_FIELD = "_flyto_confidence"
@@ -177,6 +179,7 @@ def document_of(file: CaseFile) -> JsonObject:
         provider="provider",
         declared=tool,
         effective=tool,
+        schema=schema_of(tool, SchemasAside()),
         sha256="",
         pin_state=file.tool.pin_state,
         fact_arguments={},

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.tool import Classification, PinState, ToolDefinition, classify
-from interlock_gateway.pipeline.schema import CompiledSchema
+from interlock_gateway.pipeline.input_schema import InputSchema
 from interlock_gateway.registry.fingerprint import Difference
 
 _HIDDEN_FROM_POLICY = ("search_hint",)
@@ -30,7 +30,7 @@ class RegisteredTool:
     sha256: str
     pin_state: PinState
     classification: Classification
-    validator: CompiledSchema
+    schema: InputSchema
     fact_arguments: Mapping[str, tuple[str, ...]]
     policy_json: bytes
     shown: ToolDefinition
@@ -56,6 +56,7 @@ def register(
     provider: str,
     declared: ToolDefinition,
     effective: ToolDefinition,
+    schema: InputSchema,
     sha256: str,
     pin_state: PinState,
     fact_arguments: Mapping[str, tuple[str, ...]],
@@ -66,7 +67,7 @@ def register(
     only_for: str = "",
     passed: bool = False,
 ) -> RegisteredTool:
-    """Compute everything a call will need. Raises `InvalidSchemaError` when the input schema cannot be compiled."""
+    """Compute everything a call will need."""
     kind = classify(effective)
     return RegisteredTool(
         provider=provider,
@@ -75,7 +76,7 @@ def register(
         sha256=sha256,
         pin_state=pin_state,
         classification=kind,
-        validator=CompiledSchema(effective.input_schema or {"type": "object"}),
+        schema=schema,
         fact_arguments=fact_arguments,
         policy_json=json.dumps(_policy_part(provider, effective, kind, pin_state)).encode(),
         shown=shown or effective,

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -10,12 +11,14 @@ from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.session import circle_of
 from interlock_gateway.core.tool import PinState, ToolDefinition, contradiction
 from interlock_gateway.errors import RequestError, RequestFault
-from interlock_gateway.pipeline.schema import InvalidSchemaError
+from interlock_gateway.pipeline.input_schema import InputSchema
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.registry.effective import classified_by_operator, fact_arguments, floored, overridden
 from interlock_gateway.registry.fingerprint import definition_of, fingerprint, same_definition
 from interlock_gateway.registry.names import bad_name
 from interlock_gateway.registry.pins import Pin, PinCheck, PinStore, check_pin, make_pin
 from interlock_gateway.registry.registered import RegisteredTool, register
+from interlock_gateway.registry.schemas import Schemas, schema_of
 
 GATEWAY_PROVIDER = "interlock"
 """The provider of the gateway's own tools; no other provider may take its name."""
@@ -63,13 +66,17 @@ class ToolRegistry:
     definition that was replaced while it was looked at.
     """
 
-    def __init__(self, pins: PinStore, overrides: Mapping[str, ToolOverride], clock: Clock) -> None:
+    def __init__(
+        self, pins: PinStore, overrides: Mapping[str, ToolOverride], clock: Clock, schemas: SchemasAside
+    ) -> None:
+        self.schemas = schemas
         self._pin_store = pins
         self._overrides = overrides
         self._clock = clock
         self._pins: dict[tuple[str, str], Pin] = {}
         self._consents: dict[str, dict[str, str]] = {}
         self._changing = asyncio.Lock()
+        self._registering: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
         self._owners: dict[str, _Owner] = {}
         self._by_name: dict[str, RegisteredTool] = {}
         self._private: dict[str, dict[str, RegisteredTool]] = {}
@@ -124,14 +131,23 @@ class ToolRegistry:
         A tool whose name or an alias belongs to somebody else is left out, and the problem names both owners. A
         definition that differs from its pin is registered in quarantine. Pins are durable before a tool is listed.
         """
+        declared = tuple(definitions)
+        schemas = Schemas(self.schemas, provider)
+        async with self._registering.setdefault(provider, asyncio.Lock()):
+            await schemas.read(declared, self.tools_of(provider))  # it may take seconds, for which nobody else waits
+            return await self._register(provider, declared, trust, schemas)
+
+    async def _register(
+        self, provider: str, declared: tuple[ToolDefinition, ...], trust: Trust, schemas: Schemas
+    ) -> Registration:
         async with self._changing:
-            owner = _Owner(trust, tuple(definitions))
+            owner = _Owner(trust, declared)
             known = self._known(provider, trust)
             problems: list[str] = []
             for number, definition in enumerate(owner.declared):
                 if number % _ADMITTED_AT_ONCE == 0:
                     await asyncio.sleep(0)  # calls go on while thousands of tools are looked at
-                problems.extend(self._admit(provider, owner, definition, known.get(definition.name)))
+                problems.extend(self._admit(provider, owner, definition, known.get(definition.name), schemas))
             for start in range(0, len(owner.new_pins), _ADMITTED_AT_ONCE):
                 await asyncio.gather(*map(self._keep, owner.new_pins[start : start + _ADMITTED_AT_ONCE]))
             self._owners[provider] = owner
@@ -155,6 +171,7 @@ class ToolRegistry:
             provider=provider,
             declared=declared,
             effective=overridden(declared, self._overrides),
+            schema=schema_of(declared, self.schemas),
             sha256=fingerprint(declared),
             pin_state=PinState.PINNED,
             fact_arguments=fact_arguments(declared.name, self._overrides),
@@ -193,7 +210,7 @@ class ToolRegistry:
             if registered.sha256 != sha256:
                 raise RequestError(RequestFault.STALE_CONFIRMATION, _CHANGED_SINCE_SHOWN, field="pin.hash")
             await self._keep(make_pin(provider, registered.declared, sha256, self._clock.now(), by))
-            owner.tools[tool] = self._repinned(provider, owner, registered.declared)
+            owner.tools[tool] = self._repinned(provider, owner, registered)
             self._rebuild()
             return owner.tools[tool]
 
@@ -214,9 +231,9 @@ class ToolRegistry:
             await record()
             self._consents.setdefault(provider, {}).update(seen)
             for name, sha256 in seen.items():
-                declared = owner.tools[name].declared
-                await self._keep(make_pin(provider, declared, sha256, self._clock.now(), by))
-                owner.tools[name] = self._repinned(provider, owner, declared)
+                registered = owner.tools[name]
+                await self._keep(make_pin(provider, registered.declared, sha256, self._clock.now(), by))
+                owner.tools[name] = self._repinned(provider, owner, registered)
             self._rebuild()
             return tuple(owner.tools[name] for name in seen)
 
@@ -239,24 +256,29 @@ class ToolRegistry:
         return owner.tools if owner is not None and owner.trust == trust else {}
 
     def _admit(
-        self, provider: str, owner: _Owner, definition: ToolDefinition, known: RegisteredTool | None
+        self,
+        provider: str,
+        owner: _Owner,
+        definition: ToolDefinition,
+        known: RegisteredTool | None,
+        schemas: Schemas,
     ) -> tuple[str, ...]:
         if problem := bad_name(definition) or self._clash(provider, owner, definition):
             return (f"{definition.name} of {provider} is refused: {problem}",)
         if known is not None and same_definition(known.declared, definition):
             tool = known  # asked again from time to time, most providers say what they said before
         else:
+            schema = schemas.found(definition)
+            if isinstance(schema, str):
+                return (f"{definition.name} of {provider} is refused: {schema}",)
             check = self._checked(provider, owner, definition)
-            try:
-                tool = self._registered(provider, owner, definition, check)
-            except InvalidSchemaError as error:
-                return (f"{definition.name} of {provider} is refused: its input schema is invalid: {error}",)
+            tool = self._registered(provider, owner, definition, check, schema)
             if check.new_pin is not None:
                 owner.new_pins.append(check.new_pin)
         owner.tools[definition.name] = tool
         owner.names.update((definition.name, *definition.aliases))
-        note = contradiction(definition)
-        return (note,) if note else ()
+        notes = (contradiction(definition), tool.schema.note(f"{definition.name} of {provider}"))
+        return tuple(note for note in notes if note)
 
     def _checked(self, provider: str, owner: _Owner, definition: ToolDefinition) -> PinCheck:
         return check_pin(
@@ -267,10 +289,13 @@ class ToolRegistry:
             now=self._clock.now(),
         )
 
-    def _repinned(self, provider: str, owner: _Owner, definition: ToolDefinition) -> RegisteredTool:
-        return self._registered(provider, owner, definition, self._checked(provider, owner, definition))
+    def _repinned(self, provider: str, owner: _Owner, tool: RegisteredTool) -> RegisteredTool:
+        check = self._checked(provider, owner, tool.declared)
+        return self._registered(provider, owner, tool.declared, check, tool.schema)
 
-    def _registered(self, provider: str, owner: _Owner, declared: ToolDefinition, check: PinCheck) -> RegisteredTool:
+    def _registered(
+        self, provider: str, owner: _Owner, declared: ToolDefinition, check: PinCheck, schema: InputSchema
+    ) -> RegisteredTool:
         believed = not owner.trust.floor or self._confirmed(provider, declared.name, check.sha256)
         by_operator = classified_by_operator(declared.name, self._overrides)
         proposal = declared if believed else floored(declared, keep_class=not by_operator)
@@ -281,6 +306,7 @@ class ToolRegistry:
             provider=provider,
             declared=declared,
             effective=overridden(proposal, self._overrides),
+            schema=schema,
             sha256=check.sha256,
             pin_state=state,
             fact_arguments=fact_arguments(declared.name, self._overrides),

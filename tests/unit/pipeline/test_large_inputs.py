@@ -140,12 +140,12 @@ async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothin
 
 @pytest.mark.req("PIPE-4", "REL-7")
 async def test_what_a_large_input_is_checked_against_says_the_same_in_the_process() -> None:
-    schema = CompiledSchema({"type": "object", "properties": {"text": {"type": "string", "maxLength": 10}}})
+    schema = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 10}}}
+    text = json.dumps(schema).encode()
     async with reading() as large:
         for raw in (RAW, b'{"other":[' + b"1.5," * 30_000 + b"{}]}"):
-            document = await large.read(LargeInput(raw, len(raw), 8, schema.text), "me")
-            assert document.problems == schema.problems(document.value)
-            assert bool(document.problems) == (raw is RAW)
+            document = await large.read(LargeInput(raw, len(raw), 8, text), "me")
+            assert (document.problems == ()) == CompiledSchema(schema).is_valid(document.value) == (raw is not RAW)
         assert (await large.read(LargeInput(RAW, len(RAW), 8), "me")).problems is None
     for changed in (document.without(frozenset({"other"})), document.with_fields({"text": 1})):
         assert (changed.problems, changed.sha256, changed.hashed) == (None, "", None)

@@ -13,10 +13,12 @@ from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.core.tool import PinState, ToolCapability, ToolDefinition, ToolMetadata
 from interlock_gateway.pipeline.policy_input import NO_FACTS, CallFacts, call_json, policy_input, principal_json
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.policy.cases import load_cases
 from interlock_gateway.policy.document import input_schema, input_schema_text
 from interlock_gateway.policy.loader import shipped_policies
 from interlock_gateway.registry.registered import register
+from interlock_gateway.registry.schemas import schema_of
 
 CASES = Path(__file__).parents[2] / "cases"
 
@@ -50,7 +52,13 @@ def test_the_schema_describes_what_the_pipeline_sends(validator: Any, *, declare
         capability=ToolCapability(min_confidence=50, affected_resources=("notes",)) if declared else None,
     )
     registered = register(
-        provider="notes", declared=tool, effective=tool, sha256="", pin_state=PinState.PINNED, fact_arguments={}
+        provider="notes",
+        declared=tool,
+        effective=tool,
+        schema=schema_of(tool, SchemasAside()),
+        sha256="",
+        pin_state=PinState.PINNED,
+        fact_arguments={},
     )
     call = CallFacts(
         checkpoint="null",

@@ -4,6 +4,7 @@ import pytest
 from interlock_gateway.config import ToolOverride
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.tool import Effect, PinState, ToolDefinition, ToolMetadata
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.providers.mcp.passing import passing_tools
 from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.registry import ToolRegistry, Trust
@@ -21,7 +22,7 @@ def tool(name: str) -> ToolDefinition:
 @pytest.mark.req("MCP-3")
 async def test_what_passes_is_found_and_listed_nowhere_and_is_not_pinned() -> None:
     pins = PinsInMemory()
-    registry = ToolRegistry(pins, {}, Clock())
+    registry = ToolRegistry(pins, {}, Clock(), SchemasAside())
     await registry.register("docs", [tool("search")], Trust(floor=True))
     registry.pass_on("docs", PASSING)
 
@@ -41,7 +42,7 @@ async def test_what_passes_is_found_and_listed_nowhere_and_is_not_pinned() -> No
 
 @pytest.mark.req("MCP-3", "SEC-1")
 async def test_nobody_else_has_a_name_of_what_passes_whoever_came_first() -> None:
-    registry = ToolRegistry(PinsInMemory(), {}, Clock())
+    registry = ToolRegistry(PinsInMemory(), {}, Clock(), SchemasAside())
     await registry.register("evil", [tool(READ)], Trust())
     registry.pass_on("docs", PASSING)
     late = await registry.register("late", [tool(GET)], Trust())
@@ -53,7 +54,7 @@ async def test_nobody_else_has_a_name_of_what_passes_whoever_came_first() -> Non
 @pytest.mark.req("MCP-3", "DEFER-1")
 async def test_what_passes_is_never_deferred_and_operators_may_say_what_it_is() -> None:
     override = ToolOverride(read_only=False, destructive=True)
-    registry = ToolRegistry(PinsInMemory(), {READ: override}, Clock())
+    registry = ToolRegistry(PinsInMemory(), {READ: override}, Clock(), SchemasAside())
     await registry.register("docs", [tool(f"t{number}") for number in range(5)], Trust())
     registry.pass_on("docs", PASSING)
     deferral, session = Deferral(registry, 3, ()), Session("s", "agent", 0.0)

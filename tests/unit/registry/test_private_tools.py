@@ -7,6 +7,7 @@ import pytest
 from interlock_gateway.core.session import Session, circle_of
 from interlock_gateway.core.tool import PinState, ToolDefinition
 from interlock_gateway.pipeline.resolve_tool import resolve_tool, unknown_tool_message
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.registry.catalog import catalog
 from interlock_gateway.registry.deferral import Deferral
 from interlock_gateway.registry.pins import Pin
@@ -32,7 +33,7 @@ class Clock:
 
 
 def registry(pins: PinsInMemory | None = None) -> ToolRegistry:
-    return ToolRegistry(pins or PinsInMemory(), {}, Clock())
+    return ToolRegistry(pins or PinsInMemory(), {}, Clock(), SchemasAside())
 
 
 def session(owner: str, **more: object) -> Session:

@@ -5,7 +5,9 @@ import time
 
 import pytest
 from interlock_gateway.core.tool import PinState, ToolDefinition, ToolMetadata
+from interlock_gateway.pipeline.schemas_aside import SchemasAside
 from interlock_gateway.registry.registered import RegisteredTool, register
+from interlock_gateway.registry.schemas import schema_of
 from interlock_gateway.registry.search import ToolIndex, indexed, words_of
 
 
@@ -21,6 +23,7 @@ def tool(name: str, description: str = "", hint: str = "", **fields: object) -> 
         provider="p",
         declared=definition,
         effective=definition,
+        schema=schema_of(definition, SchemasAside()),
         sha256="",
         pin_state=PinState.PINNED,
         fact_arguments={},
