@@ -53,28 +53,33 @@ class Disagreement:
 class Comparison:
     """What came of comparing: how many agreed, by verdict or error, and which did not.
 
-    `odd` are inputs that no gateway sends, because a field has a type that the schema does not let it have, and about
-    which one engine fails or says the same in other words.
+    `strange` of those that are counted are inputs that no gateway sends, because a field has a type that the schema
+    does not let it have. `set_aside` are such inputs about which one engine fails or says the same in other words:
+    they are not counted, neither for nor against.
     """
 
     conforms: Callable[[bytes], bool]
     agreed: Counter[str] = field(default_factory=Counter)
-    odd: Counter[str] = field(default_factory=Counter)
+    strange: int = 0
+    set_aside: Counter[str] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
 
     @property
-    def compared(self) -> int:
-        """How many inputs both engines decided."""
-        return self.agreed.total() + self.odd.total() + len(self.disagreements)
+    def counted(self) -> int:
+        """How many inputs say something about the engines: about which they agree, or should."""
+        return self.agreed.total() + len(self.disagreements)
 
     def add(self, found: Disagreement) -> None:
-        """Count one input that both have decided."""
+        """Take in one input that both have decided."""
+        strange = not self.conforms(found.document)
         if found.embedded == found.opa:
             self.agreed[_kind(found.embedded)] += 1
-        elif (kind := _oddity(found)) and not self.conforms(found.document):
-            self.odd[kind] += 1
+        elif strange and (kind := _oddity(found)):
+            self.set_aside[kind] += 1
+            return
         else:
             self.disagreements.append(found)
+        self.strange += strange
 
 
 def conforming(schema: dict[str, Any]) -> Callable[[bytes], bool]:
@@ -88,9 +93,13 @@ def conforming(schema: dict[str, Any]) -> Callable[[bytes], bool]:
 
 
 async def compare(
-    name: str, bundle: PolicyBundle, documents: Iterable[bytes], opa: str, comparison: Comparison
+    name: str, bundle: PolicyBundle, documents: Iterable[bytes], opa: str, comparison: Comparison, *, count: int
 ) -> None:
-    """Let both engines decide every document under one bundle; `opa` is the path of the server's socket."""
+    """Let both engines decide documents under one bundle until `count` more are counted, or there are no more.
+
+    `opa` is the path of the server's socket.
+    """
+    rest, wanted = iter(documents), comparison.counted + count
     embedded = EmbeddedEngine(bundle, EMBEDDED, max_input_bytes=MAX_INPUT_BYTES)
     access = OpaAccess(host="localhost", port=80, socket=opa)
     server = OpaEngine(access, BOUNDS, SystemClock(), bundle=bundle, max_input_bytes=MAX_INPUT_BYTES)
@@ -98,7 +107,7 @@ async def compare(
     try:
         await server.start()
         async with many_at_once(access, bundle) as decide_many:
-            for number, batch in enumerate(_batches(documents, AT_ONCE)):
+            for number, batch in enumerate(_batches(rest, lambda: wanted - comparison.counted)):
                 ours = await asyncio.gather(*(decided(embedded, document) for document in batch))
                 # Every so often each by itself, the way that a gateway asks.
                 theirs = None if number % ONE_BY_ONE_EVERY == 0 else await decide_many(batch, ours)
@@ -194,7 +203,7 @@ def _kind(decision: str) -> str:
     return str(found.get("verdict"))
 
 
-def _batches(documents: Iterable[bytes], size: int) -> Iterator[list[bytes]]:
-    rest = iter(documents)
-    while batch := list(islice(rest, size)):
+def _batches(documents: Iterator[bytes], missing: Callable[[], int]) -> Iterator[list[bytes]]:
+    """Up to `AT_ONCE` of them at a time, and never more than are `missing`."""
+    while batch := list(islice(documents, min(AT_ONCE, missing()))):
         yield batch

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +25,7 @@ SHOWN = 5
 def main() -> int:
     """Compare, and say what came of it; the exit code."""
     parser = argparse.ArgumentParser(prog="make parity", description=__doc__)
-    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--inputs", type=int, default=100_000, help="how many to count, without those set aside")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
     parser.add_argument("--policies", type=int, default=100, help="how many sets of policies decide a share each")
     parser.add_argument("--into", type=Path, help="a file for every disagreement, one JSON object a line")
@@ -40,12 +41,21 @@ def main() -> int:
     for one in comparison.disagreements[:SHOWN]:
         _say(f"\n{one.policies}\n{one.document.decode()}\n  embedded: {one.embedded}\n  opa:      {one.opa}")
     versions = f"regorus {version('gordon-to-regorus')}, OPA {_version(opa)}"
-    _say(f"\n{comparison.compared:,} inputs, seed {asked.seed}, {asked.policies} sets of policies, {versions}")
-    _say(", ".join(f"{kind} {count:,}" for kind, count in comparison.agreed.most_common()))
-    for kind, count in comparison.odd.most_common():
-        _say(f"with a field of a type that no gateway sends, {kind}: {count:,}")
-    _say(f"{len(comparison.disagreements)} disagreements in {time.monotonic() - began:.0f} s")
-    return 1 if comparison.disagreements or comparison.compared < asked.inputs else 0
+    _say(f"\n{asked.policies} sets of policies, seed {asked.seed}, {versions}, {time.monotonic() - began:.0f} s")
+    for line in said(comparison):
+        _say(line)
+    return 1 if comparison.disagreements or comparison.counted < asked.inputs else 0
+
+
+def said(comparison: Comparison) -> Iterator[str]:
+    """What is said of a comparison: what was counted and what came of it, then what was set aside, and why."""
+    counted, strange = comparison.counted, comparison.strange
+    yield f"{counted:,} inputs counted, {strange:,} of them with a field of a type that no gateway sends"
+    yield f"{len(comparison.disagreements):,} disagreements"
+    yield ", ".join(f"{kind} {count:,}" for kind, count in comparison.agreed.most_common())
+    yield f"{comparison.set_aside.total():,} more set aside, all with such a field"
+    for kind, count in comparison.set_aside.most_common():
+        yield f"  {kind}: {count:,}"
 
 
 def _keep(comparison: Comparison, into: Path) -> None:
