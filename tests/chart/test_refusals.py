@@ -52,6 +52,10 @@ def pattern_of(line: str) -> str:
         ),
         ({"toolbox": {"agentAccess": "readWrite"}}, "at '/toolbox/agentAccess': value must be one of"),
         ({"ports": {"agents": 80}}, "at '/ports/agents': minimum: got 80, want 1,024"),
+        (
+            {"metrics": {"rules": {"runbookBaseUrl": "https://a.example/runbooks.md#"}}},
+            "at '/metrics/rules/runbookBaseUrl': 'https://a.example/runbooks.md#' does not match pattern",
+        ),
     ],
 )
 def test_keys_that_do_not_exist_are_refused_wherever_they_are(helm: Helm, values: Values, place: str) -> None:
@@ -62,3 +66,9 @@ def test_keys_that_do_not_exist_are_refused_wherever_they_are(helm: Helm, values
 def test_an_older_kubernetes_is_refused(helm: Helm) -> None:
     with pytest.raises(RefusedError, match="incompatible with Kubernetes"):
         helm.text(example("service-sqlite"), kubernetes="1.32")
+
+
+@pytest.mark.req("K8S-1")
+def test_an_opa_elsewhere_may_decide(helm: Helm) -> None:
+    policy = {"engine": "opa", "opa": {"url": "https://opa.policies.svc:8181"}}
+    assert helm.manifests(example("service-sqlite"), {"config": {"policy": policy}})

@@ -305,3 +305,15 @@ def test_the_rules_are_those_of_the_file_but_for_gateways_that_go_with_their_age
     for group in given["groups"]:
         group["rules"] = [rule for rule in group["rules"] if rule.get("alert") not in left_out]
     assert one_of(manifests, "PrometheusRule")["spec"] == given
+
+
+@pytest.mark.req("OBS-3")
+def test_alerts_name_their_runbook_where_its_readers_are_and_nowhere_else(helm: Helm) -> None:
+    base = "https://wiki.example/interlock/runbooks.md"
+    for given in ("", base):
+        values = {"metrics": {"rules": {"enabled": True, "runbookBaseUrl": given}}}
+        groups = one_of(helm.manifests(example("service-sqlite"), values), "PrometheusRule")["spec"]["groups"]
+        rules = [rule for group in groups for rule in group["rules"]]
+        urls = {rule["alert"]: rule["annotations"].get("runbook_url") for rule in rules if "alert" in rule}
+        assert urls == {alert: f"{given}#{alert.lower()}" if given else None for alert in urls}
+        assert not [rule for rule in rules if "record" in rule and "annotations" in rule]

@@ -292,6 +292,9 @@ opa.connect is loopback, where whatever shares the pod's network could bring pol
 {{- if and .Values.opa.tokenSecret.name (not (and .Values.opa.enabled (eq .Values.opa.connect "loopback"))) }}
 opa.tokenSecret is for opa.enabled with opa.connect: loopback; a socket is held by both containers and nobody else
 {{ end }}
+{{- if and (not .Values.opa.enabled) (eq (dig "policy" "engine" "" .Values.config) "opa") (not (dig "policy" "opa" "url" "" .Values.config)) }}
+config.policy.engine is opa, and there is no OPA: say opa.enabled: true for one beside the gateway, or say in config.policy.opa.url where one is; every call would be denied
+{{ end }}
 {{- $fromBundle := eq (dig "policy" "opa" "policies" "push" .Values.config) "bundle" }}
 {{- if and .Values.opa.enabled $fromBundle (not .Values.opa.configSecret.name) }}
 config.policy.opa.policies is bundle, and opa.configSecret.name is empty: OPA would not know where its policies are
