@@ -11,8 +11,7 @@ import uvloop
 from interlock_gateway.core.recent import PrincipalCalls
 from interlock_gateway.policy.bundle import DECISION_RULE
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
-from interlock_gateway.policy.embedded.linking import link
-from interlock_gateway.policy.embedded.short_names import shortened
+from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.loader import load_bundle
 
 ROUNDS = 2000
@@ -61,8 +60,8 @@ def _engine(*, more_settings: int = 0, more_rules: int = 0) -> "regorus.Engine":
     data["interlock"]["settings"]["padding"] = {f"entry-{n}": {"value": n} for n in range(more_settings)}
     engine = regorus.Engine()
     engine.set_rego_v0(False)
-    linked = link((*bundle.modules, *([("house/custom/many.rego", own)] if more_rules else [])))
-    for module in shortened(linked, json.dumps(data)):
+    modules = (*bundle.modules, *([("house/custom/many.rego", own)] if more_rules else []))
+    for module in prepared(modules, json.dumps(data)):
         engine.add_policy(module.package, module.source)
     engine.add_data_json(json.dumps(data))
     return engine

@@ -15,8 +15,8 @@ from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
+from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
-from interlock_gateway.policy.embedded.short_names import shortened
 from interlock_gateway.policy.embedded.wire import Reply, pack
 from interlock_gateway.policy.engine import PolicyUnavailableError
 
@@ -49,7 +49,7 @@ class WorkerPool:
         self._settings = settings
         self._limits = WorkerLimits(settings.memory_bytes, processor_s=max(2.0, 8 * settings.timeout_s))
         self._linked = link(bundle.modules)
-        modules = shortened(self._linked, bundle.data_json)
+        modules = prepared(bundle.modules, bundle.data_json)
         self._policies = pack(
             [bundle.data_json, *(text for module in modules for text in (module.package, module.source))]
         )

@@ -18,8 +18,7 @@ import regorus
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import DECISION_RULE
-from interlock_gateway.policy.embedded.linking import link
-from interlock_gateway.policy.embedded.short_names import shortened
+from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.worker import frames, limit_resources
 from interlock_gateway.policy.replay.comparing import Change, Said, change, denied_for, said
 from interlock_gateway.policy.replay.lines import Recorded, parsed, recorded
@@ -35,7 +34,7 @@ class Policies:
     """An engine with one set of policies, made anew after it panicked."""
 
     def __init__(self, modules: list[tuple[str, str]], data_json: str) -> None:
-        self._linked = shortened(link([(path, source) for path, source in modules]), data_json)
+        self._linked = prepared(tuple((path, source) for path, source in modules), data_json)
         self._data = data_json
         self._make()
 

@@ -1,0 +1,206 @@
+"""Rego as a row of tokens, as far as rules have the usual forms: enough to put the text of one where its name stands.
+
+Nothing here knows all of Rego. What does not look as expected is not among the rules found.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from typing import Literal
+
+_TOKEN = re.compile(
+    r"""(?P<text>"(?:\\.|[^"\\\n])*"|`[^`]*`)|(?P<comment>\#[^\n]*)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"""
+    r"""|(?P<number>[0-9][A-Za-z0-9_.]*)|(?P<line>\n)|(?P<space>[ \t\r]+)|(?P<sign>:=|==|!=|<=|>=|.)""",
+    re.DOTALL,
+)
+_OPEN = {"(": ")", "[": "]", "{": "}"}
+_CLOSE = frozenset(_OPEN.values())
+_ENDS = frozenset({"\n", ";"})
+# A line that ends with one of these, or begins with one, goes on.
+_GOES_ON = frozenset({":=", "=", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", ",", ".", ":"})
+_GOES_ON |= {"in"}
+_WORDS = frozenset({"as", "contains", "default", "else", "every", "false", "if", "import", "in", "not", "null"})
+_WORDS |= {"data", "input", "package", "some", "true", "with", "_"}
+
+Tokens = list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of a usual form, at `start` to `end` of the source: `name if`, `name(...) if`, or `name contains key if`.
+
+    `bodies` follow each other with `else`; a set has one, and `key` is what it adds.
+    """
+
+    name: str
+    kind: Literal["true", "set"]
+    arguments: tuple[str, ...] | None
+    key: Tokens
+    bodies: tuple[Tokens, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One definition in a module; `rule` is `None` when it is of another form."""
+
+    name: str
+    tokens: Tokens
+    rule: Rule | None
+
+
+def items(source: str) -> list[Item]:
+    """The definitions in a module, in order; `package` and imports are not among them."""
+    found = list(_tokens(source))
+    starts: list[int] = []
+    level, before = 0, "\n"
+    for place, (kind, text, _) in enumerate(found):
+        if not level and before == "\n" and kind == "name" and text not in {"else", "package", "import"}:
+            starts.append(place)
+        level += (text in _OPEN) - (text in _CLOSE)
+        before = text
+    made: list[Item] = []
+    for first, after in pairwise([*starts, len(found)]):
+        part = [(text, start) for kind, text, start in found[first:after] if kind != "space"]
+        while part[-1][0] == "\n":
+            part.pop()
+        texts = [text for text, _ in part]
+        name = texts[1] if texts[0] == "default" and len(texts) > 1 else texts[0]
+        made.append(Item(name, texts, _rule(texts, part[0][1], part[-1][1] + len(part[-1][0]))))
+    return made
+
+
+def matching(tokens: Sequence[str], opening: int) -> int | None:
+    """Where the bracket closes that opens there."""
+    expected: list[str] = []
+    for place in range(opening, len(tokens)):
+        one = tokens[place]
+        if one in _OPEN:
+            expected.append(_OPEN[one])
+        elif one in _CLOSE:
+            if expected.pop() != one:
+                return None
+            if not expected:
+                return place
+    return None
+
+
+def levels(tokens: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Each token, and in how many brackets it stands; a bracket itself stands outside."""
+    level = 0
+    for one in tokens:
+        level -= one in _CLOSE
+        yield one, level
+        level += one in _OPEN
+
+
+def statements(tokens: Tokens) -> list[Tokens] | None:
+    """The statements of a body, without what divides them; `None` when that is not certain."""
+    made: list[Tokens] = []
+    begun = 0
+    for place, (one, level) in enumerate(levels(tokens)):
+        if level < 0:
+            return None
+        if level or one not in _ENDS:
+            continue
+        if place == begun:
+            begun = place + 1
+        elif not _goes_on(tokens, begun, place):
+            made.append(tokens[begun:place])
+            begun = place + 1
+    return [*made, tokens[begun:]] if begun < len(tokens) else made
+
+
+def joined(tokens: Iterable[str]) -> str:
+    """The text of tokens."""
+    made: list[str] = []
+    for before, one in pairwise(chain(("\n",), tokens)):
+        is_tight = "." in {before, one} or before == "\n" or (one in {"(", "["} and _is_followed(before))
+        made.append(one if is_tight else f" {one}")
+    return "".join(made)
+
+
+def divided(tokens: Tokens) -> list[Tokens]:
+    """What stands between commas."""
+    made: list[Tokens] = [[]]
+    for one, level in levels(tokens):
+        if one == "," and not level:
+            made.append([])
+        elif one != "\n" or level:
+            made[-1].append(one)
+    return made
+
+
+def is_reference(tokens: Sequence[str], place: int) -> bool:
+    """Whether a name there is one by itself, and not what follows a dot."""
+    return not place or tokens[place - 1] != "."
+
+
+def is_name(token: str) -> bool:
+    """Whether it is a name that policies can give."""
+    return token.isidentifier() and token not in _WORDS
+
+
+def _is_followed(token: str) -> bool:
+    return is_name(token) or token in {"data", "input", ")", "]"}
+
+
+def _goes_on(tokens: Tokens, begun: int, place: int) -> bool:
+    after = next((one for one in islice(tokens, place, None) if one not in _ENDS), "")
+    before = next((tokens[at] for at in range(place - 1, begun - 1, -1) if tokens[at] != "\n"), "")
+    return before in _GOES_ON or after in _GOES_ON
+
+
+def _tokens(source: str) -> Iterator[tuple[str, str, int]]:
+    """Tokens with their kinds and places; of spaces, those at the beginning of a line."""
+    for match in _TOKEN.finditer(source):
+        kind = str(match.lastgroup)
+        if kind not in {"space", "comment"}:
+            yield kind, match[0], match.start()
+        elif match.start() == 0 or source[match.start() - 1] == "\n":
+            yield "space", "", match.start()
+
+
+def _rule(tokens: Tokens, start: int, end: int) -> Rule | None:
+    if not is_name(tokens[0]) or len(tokens) == 1:
+        return None
+    place, key = 1, Tokens()
+    arguments: tuple[str, ...] | None = None
+    if tokens[1] == "(":
+        closed = matching(tokens, 1) or 1
+        arguments, place = tuple(tokens[2:closed:2]), closed + 1
+        if set(tokens[3:closed:2]) - {","} or not all(one == "_" or is_name(one) for one in arguments):
+            return None
+    elif tokens[1] == "contains":
+        place = next((at for at, (one, level) in enumerate(levels(tokens)) if one == "if" and not level), len(tokens))
+        key = tokens[2:place]
+    bodies = _bodies(tokens[place:])
+    if not bodies or (key and len(bodies) > 1):
+        return None
+    return Rule(tokens[0], "set" if key else "true", arguments, key, bodies, start, end)
+
+
+def _bodies(tokens: Tokens) -> tuple[Tokens, ...]:
+    """What stands behind `if`, and behind each `else if`; nothing when it is anything else."""
+    made: list[Tokens] = []
+    place = 0
+    while place < len(tokens):
+        words = [one for one in tokens[place : place + 4] if one != "\n"]
+        if words[: 2 if made else 1] != (["else", "if"] if made else ["if"]):
+            return ()
+        place = tokens.index("if", place) + 1
+        end = next((at for at in range(place, len(tokens)) if tokens[at] == "else"), len(tokens))
+        body = tokens[place:end]
+        while body and body[-1] == "\n":
+            body.pop()
+        closed = matching(body, 0) if body[:1] == ["{"] else None
+        if closed is not None and closed == len(body) - 1:
+            made.append(body[1:-1])
+        elif not body or "\n" in body or body[0] == "{":
+            return ()
+        else:
+            made.append(body)
+        place = end
+    return tuple(made)
