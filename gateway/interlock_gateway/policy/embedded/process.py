@@ -20,6 +20,7 @@ from interlock_gateway.policy.embedded.wire import LARGE_BYTES, LENGTH_BYTES, Re
 
 WORKER_SCRIPT = Path(__file__).with_name("worker.py")
 REAP_EVERY_S = 0.01
+_REPLIES = tuple(Reply)
 ALLOCATOR = {
     # It reserves 1 GiB of address space when it starts, and what is reserved no limit can take back.
     "MIMALLOC_ARENA_RESERVE": "8192",
@@ -175,12 +176,15 @@ class Worker(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take replies apart; asyncio's name."""
+        if not self._buffer and len(data) == LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little"):
+            self._received(_REPLIES[data[LENGTH_BYTES]], data[LENGTH_BYTES + 1 :])  # most come alone and whole
+            return
         self._buffer += data
         while len(self._buffer) >= LENGTH_BYTES:
             end = LENGTH_BYTES + int.from_bytes(self._buffer[:LENGTH_BYTES], "little")
             if len(self._buffer) < end:
                 return
-            reply = Reply(self._buffer[LENGTH_BYTES])
+            reply = _REPLIES[self._buffer[LENGTH_BYTES]]
             payload = bytes(self._buffer[LENGTH_BYTES + 1 : end])
             del self._buffer[:end]
             self._received(reply, payload)

@@ -44,20 +44,24 @@ def frames(descriptor: int) -> "Iterator[bytes]":
     """Each frame that arrives; ends when the gateway closes its side or is gone."""
     buffer = bytearray()
     while True:
-        while len(buffer) < 4 or len(buffer) < 4 + (size := int.from_bytes(buffer[:4], "little")):  # noqa: PLR2004 - the size of a size
-            piece = os.read(descriptor, READ_BYTES)
-            if not piece:
-                return
-            buffer += piece
-        yield bytes(memoryview(buffer)[4 : 4 + size])
-        del buffer[: 4 + size]
+        piece = os.read(descriptor, READ_BYTES)
+        if not piece:
+            return
+        if not buffer and len(piece) == 4 + int.from_bytes(piece[:4], "little"):
+            yield piece[4:]  # most frames arrive alone and whole
+            continue
+        buffer += piece
+        while len(buffer) >= 4 and len(buffer) >= 4 + (size := int.from_bytes(buffer[:4], "little")):  # noqa: PLR2004 - the size of a size
+            yield bytes(memoryview(buffer)[4 : 4 + size])
+            del buffer[: 4 + size]
 
 
 def send(descriptor: int, status: bytes, payload: bytes) -> None:
     """Answer one frame."""
-    view = memoryview((1 + len(payload)).to_bytes(4, "little") + status + payload)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    answer = b"%b%b%b" % ((1 + len(payload)).to_bytes(4, "little"), status, payload)
+    written = os.write(descriptor, answer)
+    while written < len(answer):
+        written += os.write(descriptor, memoryview(answer)[written:])
 
 
 def unpack(payload: bytes) -> list[str]:

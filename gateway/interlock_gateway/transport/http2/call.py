@@ -48,6 +48,9 @@ class Wire(Protocol):
     def tail(self, stream_id: int, fields: Fields) -> None:
         """Send the answer's trailers, and end it."""
 
+    def answer(self, stream_id: int, head: Fields, data: bytes, tail: Fields) -> None:
+        """Send a whole answer: its head, its body and its trailers."""
+
     def unwanted(self, stream_id: int) -> None:
         """Tell the peer to stop sending its request: it has been answered."""
 
@@ -296,9 +299,7 @@ class Call:
             self.fail(error)
             return
         if not self._ended:
-            self._wire.head(self._stream_id, _START, last=False)
-            self._wire.body(self._stream_id, framed(answer))
-            self._wire.tail(self._stream_id, _OK)
+            self._wire.answer(self._stream_id, _START, framed(answer), _OK)
             self._end()
 
     async def _answer_many(self, answers: AsyncGenerator[bytes, None]) -> None:

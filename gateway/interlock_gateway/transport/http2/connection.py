@@ -257,6 +257,16 @@ class ServerConnection(SpeaksSecond):
                 self.http2.send_trailers(stream_id, fields)
             self.flush_soon()
 
+    def answer(self, stream_id: int, head: Fields, data: bytes, tail: Fields) -> None:
+        """Send a whole answer at once."""
+        if self._has(stream_id):
+            with suppress(NGH2Error):  # closed by what is next to be handled
+                self.http2.send_response(stream_id, head)
+                self.http2.send_data(stream_id, data)
+                self._given += len(data)
+                self.http2.send_trailers(stream_id, tail)
+            self.flush_soon()
+
     def unwanted(self, stream_id: int) -> None:
         """Tell the client to stop sending a request that has been answered (RFC 9113, section 8.1)."""
         self._refused.add(stream_id)
