@@ -39,7 +39,7 @@ class EmbeddedEngine:
     @property
     def active(self) -> ActivePolicy:
         """The active bundle's policy."""
-        return NO_POLICY if self._pool is None else self._pool.bundle.policy
+        return NO_POLICY if self._pool is None else self._pool.policy
 
     @property
     def revision(self) -> str:
@@ -92,7 +92,7 @@ class EmbeddedEngine:
             raise DecisionError(GatewayErrorCode.POLICY_UNAVAILABLE, "no policy is in force yet; every call is denied")
         reply, payload = await pool.submit(input_json)
         if reply is Reply.OK:
-            return PolicyAnswer(payload, pool.bundle.policy)
+            return PolicyAnswer(payload, pool.policy)
         raise _failure(reply, payload)
 
     async def replace(self, bundle: PolicyBundle) -> None:
