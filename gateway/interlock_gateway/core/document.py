@@ -1,17 +1,28 @@
 """Strict JSON: one object, no duplicate keys, nothing that two parsers could read differently (PIPE-3, SEC-1)."""
 
 import json
-import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from interlock_gateway.core.digest import Hashed
+from interlock_gateway.core.document_place import (
+    LONE_SURROGATE,
+    SURROGATE,
+    Fault,
+    byte_at,
+    first_fault,
+    first_too_deep,
+    too_deep,
+)
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 MAX_EXACT_INTEGER = 2**53 - 1
 _WHITESPACE = " \t\n\r"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class InvalidDocumentError(Exception):
@@ -61,17 +72,53 @@ def parse(raw: bytes, *, max_depth: int) -> Document:
     text = _decode(raw)
     floats: list[bool] = []
     try:
-        value = _decoder(floats).decode(text)
-    except json.JSONDecodeError as error:
-        at = _byte_at(text, error.pos)
-        raise InvalidDocumentError(f"input is not valid JSON: {error.msg} (byte {at})") from None
-    except RecursionError:
-        raise InvalidDocumentError(f"input nests deeper than {max_depth} levels") from None
+        value = _read(text, raw, floats, max_depth)
+    except (InvalidDocumentError, json.JSONDecodeError, RecursionError) as error:
+        raise InvalidDocumentError(_what_and_where(text, max_depth) or str(error)) from None
+    return Document(raw, value, exact_integers_only=not floats)
+
+
+def _read(text: str, raw: bytes, floats: list[bool], max_depth: int) -> JsonObject:
+    value = _decoder(floats).decode(text)
     if not isinstance(value, dict):
         raise InvalidDocumentError(f"input must be a JSON object, not {_kind(value)}")
     _check_depth(raw, value, max_depth)
     _check_surrogates(text, value)
-    return Document(raw, value, exact_integers_only=not floats)
+    return value
+
+
+def _what_and_where(text: str, max_depth: int) -> str | None:
+    """What is wrong first in a text that was refused, and where; `None` when it is the whole of it."""
+    # Once more from the beginning, because what the first reading stumbled over did not know where it was.
+    marking = json.JSONDecoder(
+        object_pairs_hook=_marked_pairs,
+        parse_constant=_marked(_refuse_constant),
+        parse_int=_marked(_exact_integer),
+        parse_float=_marked(_finite),
+    )
+    try:
+        return first_fault(marking.decode(text), max_depth)
+    except json.JSONDecodeError as error:
+        return f"input is not valid JSON: {error.msg} (byte {byte_at(text, error.pos)})"
+    except RecursionError:
+        return first_too_deep(text, max_depth)
+
+
+def _marked(read: Callable[[T], R]) -> Callable[[T], "R | Fault"]:
+    """`read`, with a fault in the place of what it refuses."""
+
+    def marked(given: T) -> "R | Fault":
+        try:
+            return read(given)
+        except InvalidDocumentError as error:
+            return Fault(error.message)
+
+    return marked
+
+
+def _marked_pairs(pairs: list[tuple[str, JsonValue]]) -> "JsonObject | Fault":
+    key = _repeated(pairs) if len(dict(pairs)) != len(pairs) else None
+    return dict(pairs) if key is None else Fault(_more_than_once(key), (key,))
 
 
 def _decoder(floats: list[bool]) -> json.JSONDecoder:
@@ -83,10 +130,7 @@ def _decoder(floats: list[bool]) -> json.JSONDecoder:
     def finite(text: str) -> float:
         if not floats:
             floats.append(True)
-        number = float(text)
-        if number in {float("inf"), float("-inf")}:
-            raise InvalidDocumentError(f"number {text[:40]} is out of range")
-        return number
+        return _finite(text)
 
     return json.JSONDecoder(
         object_pairs_hook=_unique_pairs, parse_constant=_refuse_constant, parse_int=_exact_integer, parse_float=finite
@@ -102,19 +146,32 @@ def _decode(raw: bytes) -> str:
         raise InvalidDocumentError(f"input is not valid UTF-8 at byte {error.start}") from None
 
 
-def _byte_at(text: str, position: int) -> int:
-    return len(text[:position].encode("utf-8", "surrogatepass"))
-
-
 def _unique_pairs(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
     value = dict(pairs)
     if len(value) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise InvalidDocumentError(f"input has the key {json.dumps(key)[:80]} more than once")
-            seen.add(key)
+        raise InvalidDocumentError(_more_than_once(_repeated(pairs)))
     return value
+
+
+def _repeated(pairs: list[tuple[str, JsonValue]]) -> str:
+    """The first key that was there before."""
+    counted: set[str] = set()
+    for key, _ in pairs:
+        if key in counted:
+            return key
+        counted.add(key)
+    raise ValueError("no key is there twice")
+
+
+def _more_than_once(key: str) -> str:
+    return f"input has the key {json.dumps(key)[:80]} more than once"
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in {float("inf"), float("-inf")}:
+        raise InvalidDocumentError(f"number {text[:40]} is out of range")
+    return number
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -143,7 +200,7 @@ def _check_depth(raw: bytes, value: JsonObject, max_depth: int) -> None:
     while level:
         depth += 1
         if depth > max_depth:
-            raise InvalidDocumentError(f"input nests deeper than {max_depth} levels")
+            raise InvalidDocumentError(too_deep(max_depth))
         level = [child for item in level for child in _containers(item)]
 
 
@@ -154,8 +211,8 @@ def _containers(item: JsonValue) -> list[JsonValue]:
 
 def _check_surrogates(text: str, value: JsonObject) -> None:
     # Only an escape can bring a surrogate in: UTF-8 itself cannot hold one. To look for one character is much faster.
-    if "\\" in text and "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        raise InvalidDocumentError("input has a lone surrogate (\\ud800-\\udfff), which is not a character")
+    if "\\" in text and "\\u" in text and SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        raise InvalidDocumentError(LONE_SURROGATE)
 
 
 def _members(text: str) -> list[tuple[str, str]]:

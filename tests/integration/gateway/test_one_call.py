@@ -52,21 +52,21 @@ async def test_an_unknown_tool_is_denied_and_names_the_nearest(at: Bench) -> Non
 
 
 MALFORMED = {
-    "not JSON": (b"{", "input is not valid JSON"),
+    "not JSON": (b"{", "property name enclosed in double quotes (byte 1)"),
     "an array": (b"[1]", "input must be a JSON object, not an array"),
     "null": (b"null", "input must be a JSON object, not null"),
-    "duplicate keys": (b'{"text":"a","text":"b"}', 'the key "text" more than once'),
-    "duplicate keys by escape": (b'{"text":"a","\\u0074ext":"b"}', 'the key "text" more than once'),
-    "NaN": (b'{"text":NaN}', "NaN is not a JSON number"),
-    "Infinity": (b'{"text":-Infinity}', "-Infinity is not a JSON number"),
-    "a number out of range": (b'{"text":1e400}', "number 1e400 is out of range"),
-    "an inexact integer": (b'{"text":9007199254740993}', "beyond 2^53-1"),
-    "a lone surrogate": (b'{"text":"\\ud800"}', "lone surrogate"),
+    "duplicate keys": (b'{"text":"a","text":"b"}', 'the key "text" more than once (at /text)'),
+    "duplicate keys by escape": (b'{"text":"a","\\u0074ext":"b"}', 'the key "text" more than once (at /text)'),
+    "NaN": (b'{"text":NaN}', "NaN is not a JSON number (at /text)"),
+    "Infinity": (b'{"text":-Infinity}', "-Infinity is not a JSON number (at /text)"),
+    "a number out of range": (b'{"text":1e400}', "number 1e400 is out of range (at /text)"),
+    "an inexact integer": (b'{"text":9007199254740993}', "send it as a string (at /text)"),
+    "a lone surrogate": (b'{"text":"\\ud800"}', "which is not a character (at /text)"),
     "a byte order mark": (b'\xef\xbb\xbf{"text":"a"}', "byte order mark"),
     "invalid UTF-8": (b'{"text":"\xff"}', "not valid UTF-8 at byte 9"),
-    "a raw control character": (b'{"text":"\x00"}', "not valid JSON"),
-    "deep nesting": (b'{"text":' + b"[" * 70 + b"]" * 70 + b"}", "nests deeper than 64 levels"),
-    "very deep nesting": (b'{"text":' + b"[" * 100_000, "nests deeper than 64 levels"),
+    "a raw control character": (b'{"text":"\x00"}', "Invalid control character at (byte 9)"),
+    "deep nesting": (b'{"text":' + b"[" * 70 + b"]" * 70 + b"}", f"deeper than 64 levels (at /text{'/0' * 63})"),
+    "very deep nesting": (b'{"text":' + b"[" * 100_000, "nests deeper than 64 levels (byte 71)"),
     "too large": (b'{"text":"' + b"a" * (4 * 1024 * 1024) + b'"}', "at most 4194304 are accepted"),
 }
 
