@@ -7,12 +7,13 @@ takes few steps, whatever the two say, is done at once; anything else in a proce
 import json
 from typing import NamedTuple
 
+from interlock_gateway.core.decision import DecisionError
 from interlock_gateway.core.document import Document
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.pipeline.schema import CompiledSchema, InvalidSchemaError
 from interlock_gateway.pipeline.schema_cost import Cost, cost_of
 from interlock_gateway.pipeline.schema_graph import UnclearSchemaError
-from interlock_gateway.pipeline.schemas_aside import SchemasAside
+from interlock_gateway.pipeline.schemas_aside import UNSAID, SchemasAside
 
 STEPS_AT_ONCE = 50_000
 """What is done on the event loop: some milliseconds."""
@@ -69,7 +70,7 @@ class InputSchema:
     def at_once(self, document: Document) -> tuple[str, ...] | None:
         """Up to five failing paths; `None` when that has to be found out aside, with `found_aside`."""
         here, raw = self._here, document.raw
-        if here is None or (len(raw) > self.free_bytes and self._steps(here, raw) > STEPS_AT_ONCE):
+        if here is None or not self._is_short(here, raw):
             return None
         if here.compiled.is_valid(document.value):
             return ()
@@ -80,7 +81,13 @@ class InputSchema:
 
     async def found_aside(self, document: Document, name: str) -> tuple[str, ...]:
         """Up to five failing paths. `name` takes turns with others. Raises `DecisionError` (`input_unchecked`)."""
-        return await self._aside.problems(self.text, document.raw, name)
+        try:
+            return await self._aside.problems(self.text, document.raw, name)
+        except DecisionError:
+            here = self._here
+            if here is None or not self._is_short(here, document.raw) or here.compiled.is_valid(document.value):
+                raise
+            return (UNSAID,)
 
     async def problems(self, document: Document, name: str) -> tuple[str, ...]:
         """As `at_once` if that can be, otherwise as `found_aside`."""
@@ -101,6 +108,9 @@ class InputSchema:
         """The schema as JSON, when whoever reads this large input may check it as well; empty otherwise."""
         here = self._here
         return self.text if here is not None and self._steps(here, raw) <= STEPS_BESIDE else b""
+
+    def _is_short(self, here: _Here, raw: bytes) -> bool:
+        return len(raw) <= self.free_bytes or self._steps(here, raw) <= STEPS_AT_ONCE
 
     def _steps(self, here: _Here, raw: bytes) -> int:
         return here.cost.steps * most_values(raw) + self._per_byte * len(raw)
