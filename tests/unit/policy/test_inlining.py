@@ -69,6 +69,20 @@ SAME = {
         'd := ["not r", x] if {\n\tx := `f(1)` # not r\n\tnot r # f(1)\n}\nr if {\n\t# not r\n\tinput.n == 1 # 1\n}\n',
         None,
     ),
+    "a value": ("d := x if {\n\tx := f(input.n)\n}\nf(a) := b if {\n\tb := a + 1\n\tb > 2\n}\n", "f(input.n)"),
+    "a value of a value": (
+        "d := x if {\n\tx := f(input.n)\n}\nf(a) := [g(a)]\ng(a) := {b | b := a + 1}\n",
+        "f(input.n)",
+    ),
+    "a value under another name": (
+        "d := [x, y] if {\n\ty := 1\n\tx := f(y)\n}\nf(x) := y if {\n\ty := x + input.n\n}\n",
+        "f(y)",
+    ),
+    "in what a rule is": ("d := {x | some x in input.list; not f(x)}\nf(y) if y == `x`\n", "not f(x)"),
+    "one value after another": (
+        "d := 1 if not r\n\nelse := 2 if not s\n\nelse := {3 | r}\nr if input.n > 1\ns if input.kind == `b`\n",
+        "not s",
+    ),
     "numbers below nothing": ("d if not r\nr if {\n\tx := input.n - 3\n\tx >= -1\n}\n", "not r"),
 }
 STAYS = {
@@ -77,6 +91,7 @@ STAYS = {
     "a rule with a value": "d if not r\nr := false if input.n == 1\n",
     "a rule defined twice": "d if not r\nr if input.n == 1\nr if input.n == 2\n",
     "a function defined for some": "d if not f(input.n)\nf(1) if input.n\nf(x) if x == 2\n",
+    "a value in several ways": "d := x if {\n\tx := f(input.n)\n}\nf(a) := 1 if a == 1\n\nelse := 2\n",
     "an answer that is handed on": "d if f(input.n, true)\nf(x) if x == 1\n",
     "a value taken apart": "d if not r\nr if {\n\t[x, y] := input.list\n\tx != y\n}\n",
     "a name that nothing gives": "d if not r\nr if input.list[i] == `y`\n",

@@ -33,6 +33,9 @@ _MOST_IN_A_ROW = 8
 # Below what the engine reads of a module at most.
 _LONGEST_LINE, _MOST_LINES, _MOST_CHARACTERS = 1000, 15_000, 500_000
 
+# Stands for a name of the place where a value is put.
+_INTO = "\0"
+
 Key = tuple[str, str]
 
 
@@ -101,12 +104,15 @@ class _Inliner:
     def _text(self, package: Package, rule: Rule) -> str:
         around = Around(package, package.bound(rule) or frozenset(), rule.arguments is not None)
         self._behind.append((package.name, rule.name))
-        bodies = [["if", "{", "\n", *self._query(body, around), "\n", "}"] for body in rule.bodies]
+        ways: list[Tokens] = []
+        for value, body in zip(rule.values, rule.bodies, strict=True):
+            way = [":=", *self._nested(value, around)] if value else []
+            ways.append(way + (["if", "{", "\n", *self._query(body, around), "\n", "}"] if body else []))
         self._behind.pop()
         head = [rule.name, *(["contains", *rule.key] if rule.kind == "set" else [])]
         if rule.arguments is not None:
             head += ["(", *", ".join(rule.arguments).replace(",", " ,").split(), ")"]
-        return joined(chain(head, bodies[0], *(["else", *body] for body in bodies[1:])))
+        return joined(chain(head, ways[0], *(["else", *way] for way in ways[1:])))
 
     def _union(self, package: Package, rules: Sequence[Rule], around: Around | None = None) -> Tokens | None:
         """The members of a set as one expression, for the place `around` or where it stands itself."""
@@ -144,6 +150,9 @@ class _Inliner:
             site = self._site(part[at:], around)
             union = None if site is None else self._set(site, around)
             put = None if union is None else [*part[:at], "(", *union, ")"]
+        elif part[1:2] == [":="]:
+            site = self._site(part[2:], around)
+            put = None if site is None else self._condition(site, around, into=part[0])
         elif (site := self._site(part[is_negated:], around)) is not None:
             put = self._condition(site, around, is_negated=is_negated)
         return self._nested(part, around) if put is None else put
@@ -196,15 +205,23 @@ class _Inliner:
         self._behind.pop()
         return union
 
-    def _condition(self, site: _Site, around: Around, *, is_negated: bool) -> Tokens | None:
-        """What a rule or function asks for, as conditions; `None` when it is to be referred to."""
+    def _condition(self, site: _Site, around: Around, *, is_negated: bool = False, into: str = "") -> Tokens | None:
+        """What a rule or function asks for, as conditions; `None` when it is to be referred to.
+
+        The name `into` is to have the function's value.
+        """
         its = site.package.rules[site.name]
         rule = its[0].rule
         if len(its) > 1 or rule is None or not _is_handed_all(rule, site):
             return None
         bodies = self._bodies(site, rule, often=around.often or rule.arguments is not None)
         bound = site.package.bound(rule)
-        if bodies is None or bound is None or (len(bodies) > 1 and not is_negated):
+        if (
+            bodies is None
+            or bound is None
+            or (len(bodies) > 1 and not is_negated)
+            or (rule.kind == "value") != bool(into)
+        ):
             return None
         made: Tokens = []
         for body in bodies:
@@ -212,7 +229,7 @@ class _Inliner:
             put = self._names.moved(body, site.package, bound, around, handed)
             if put is None:
                 return None
-            put = [*before, *put]
+            put = [*before, *(into if one == _INTO else one for one in put)]
             made += ["\n"] * bool(made) + (_none(put) if is_negated else put)
         return made
 
@@ -224,6 +241,8 @@ class _Inliner:
                 return None
             inside = Around(site.package, site.package.bound(rule) or frozenset(), often)
             bodies = [self._query(body, inside) for body in rule.bodies]
+            if rule.kind == "value":
+                bodies = [[*bodies[0], *["\n"] * bool(bodies[0]), _INTO, ":=", *self._nested(rule.values[0], inside)]]
             self._behind.pop()
             is_long = sum(map(len, bodies)) > _MOST_TOKENS and (rule.arguments is not None or self._asked[site.key] > 1)
             self._known[found] = None if is_long else bodies
@@ -238,12 +257,18 @@ class _Inliner:
     def _is_worth(self, site: _Site, rule: Rule, *, often: bool) -> bool:
         """Functions always; a rule where it is asked for once, and one that costs less than to remember it."""
         parts = [statements(body) for body in rule.bodies]
-        if rule.kind != "true" or any(one is None or _repeats(one) for one in parts):
+        if rule.kind == "set" or (rule.kind == "value" and len(parts) > 1):
+            return False
+        if any(one is None or _repeats(one) for one in parts):
             return False
         if rule.arguments is not None or (self._asked[site.key] == 1 and not often):
             return True
         refers = any(one in site.package.rules for body in rule.bodies for one in body)
-        few = sum(len(one or ()) for one in parts) <= _FEW_STATEMENTS and self._asked[site.key] <= _FEW_PLACES
+        few = (
+            rule.kind == "true"
+            and sum(len(one or ()) for one in parts) <= _FEW_STATEMENTS
+            and self._asked[site.key] <= _FEW_PLACES
+        )
         return few and not refers
 
     def _handed(

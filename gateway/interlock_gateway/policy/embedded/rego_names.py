@@ -85,7 +85,7 @@ class Names:
 
 
 def _bound(package: Package, rule: Rule) -> frozenset[str] | None:
-    texts = [rule.key, *rule.bodies]
+    texts = rule.texts
     if any(one in _UNUSUAL or not _is_plain(text, place) for text in texts for place, one in enumerate(text)):
         return None
     found = {one for one in rule.arguments or () if one != "_"}

@@ -28,18 +28,25 @@ Tokens = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of a usual form, at `start` to `end` of the source: `name if`, `name(...) if`, or `name contains key if`.
+    """A rule of a usual form, at `start` to `end` of the source: it holds, has values, or adds a key to a set.
 
-    `bodies` follow each other with `else`; a set has one, and `key` is what it adds.
+    `bodies` follow each other with `else`, each with what the rule is then, which is nothing where it is `true`; one
+    that holds always has no statements. A set has one body.
     """
 
     name: str
-    kind: Literal["true", "set"]
+    kind: Literal["true", "value", "set"]
     arguments: tuple[str, ...] | None
     key: Tokens
+    values: tuple[Tokens, ...]
     bodies: tuple[Tokens, ...]
     start: int
     end: int
+
+    @property
+    def texts(self) -> tuple[Tokens, ...]:
+        """Everything but its name and its arguments."""
+        return (self.key, *self.values, *self.bodies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ class Item:
 
 def items(source: str) -> list[Item]:
     """The definitions in a module, in order; `package` and imports are not among them."""
-    found = list(_tokens(source))
+    found = list(tokens_of(source))
     starts: list[int] = []
     level, before = 0, "\n"
     for place, (kind, text, _) in enumerate(found):
@@ -153,7 +160,7 @@ def _goes_on(tokens: Tokens, begun: int, place: int) -> bool:
     return before in _GOES_ON or after in _GOES_ON
 
 
-def _tokens(source: str) -> Iterator[tuple[str, str, int]]:
+def tokens_of(source: str) -> Iterator[tuple[str, str, int]]:
     """Tokens with their kinds and places; of spaces, those at the beginning of a line."""
     for match in _TOKEN.finditer(source):
         kind = str(match.lastgroup)
@@ -176,31 +183,34 @@ def _rule(tokens: Tokens, start: int, end: int) -> Rule | None:
     elif tokens[1] == "contains":
         place = next((at for at, (one, level) in enumerate(levels(tokens)) if one == "if" and not level), len(tokens))
         key = tokens[2:place]
-    bodies = _bodies(tokens[place:])
-    if not bodies or (key and len(bodies) > 1):
+    ways = _ways(tokens[place:])
+    values, bodies = tuple(value for value, _ in ways), tuple(body for _, body in ways)
+    if not ways or (key and (len(ways) > 1 or values[0])) or (not any(values) and not all(bodies)):
         return None
-    return Rule(tokens[0], "set" if key else "true", arguments, key, bodies, start, end)
+    kind: Literal["true", "value", "set"] = "set" if key else "value" if any(values) else "true"
+    return Rule(tokens[0], kind, arguments, key, values, bodies, start, end)
 
 
-def _bodies(tokens: Tokens) -> tuple[Tokens, ...]:
-    """What stands behind `if`, and behind each `else if`; nothing when it is anything else."""
-    made: list[Tokens] = []
-    place = 0
-    while place < len(tokens):
-        words = [one for one in tokens[place : place + 4] if one != "\n"]
-        if words[: 2 if made else 1] != (["else", "if"] if made else ["if"]):
-            return ()
-        place = tokens.index("if", place) + 1
-        end = next((at for at in range(place, len(tokens)) if tokens[at] == "else"), len(tokens))
-        body = tokens[place:end]
-        while body and body[-1] == "\n":
-            body.pop()
+def _ways(tokens: Tokens) -> list[tuple[Tokens, Tokens]]:
+    """What stands behind `:=` and behind `if`, and behind each `else`; nothing when it is anything else."""
+    found = [at for at, (one, level) in enumerate(levels(tokens)) if one == "else" and not level]
+    made: list[tuple[Tokens, Tokens]] = []
+    for first, after in pairwise([-1, *found, len(tokens)]):
+        way = _stripped(tokens[first + 1 : after])
+        at = next((at for at, (one, level) in enumerate(levels(way)) if one == "if" and not level), len(way))
+        value, body = _stripped(way[:at]), _stripped(way[at + 1 :])
         closed = matching(body, 0) if body[:1] == ["{"] else None
-        if closed is not None and closed == len(body) - 1:
-            made.append(body[1:-1])
-        elif not body or "\n" in body or body[0] == "{":
-            return ()
-        else:
-            made.append(body)
-        place = end
-    return tuple(made)
+        is_block = closed is not None and closed == len(body) - 1
+        if (value and value[0] != ":=") or not (value or body) or (not is_block and {"\n", ";"} & set(body)):
+            return []
+        made.append((value[1:], body[1:-1] if is_block else body))
+    return made
+
+
+def _stripped(tokens: Tokens) -> Tokens:
+    begun, end = 0, len(tokens)
+    while begun < end and tokens[begun] == "\n":
+        begun += 1
+    while end > begun and tokens[end - 1] == "\n":
+        end -= 1
+    return tokens[begun:end]
