@@ -91,7 +91,8 @@ class Decision:
 
     `policy_revision` and `profile` say which policy gave it, `call_digest` what it is bound to (CHK-3); the digest is
     empty when the call was refused before it was known. `enforced` is false under a profile that only observes (POL-5);
-    the gateway's own errors bind all the same.
+    the gateway's own errors bind all the same. `decided_at` is when it was made, in Unix seconds; 0 when that is not
+    known, as of one that was kept by a gateway that did not note it.
     """
 
     decision_id: str
@@ -104,9 +105,10 @@ class Decision:
     call_digest: str = ""
     enforced: bool = True
     exemptions: tuple[UsedExemption, ...] = ()
+    decided_at: float = 0.0
 
-    def bound_to(self, call_digest: str) -> "Decision":
-        """The same decision, about the call with this digest."""
+    def bound_to(self, call_digest: str, decided_at: float) -> "Decision":
+        """The same decision, about the call with this digest, made at that time."""
         # Not `dataclasses.replace`, which takes twice as long, for every call.
         return Decision(
             self.decision_id,
@@ -119,6 +121,7 @@ class Decision:
             call_digest,
             self.enforced,
             self.exemptions,
+            decided_at,
         )
 
     @property

@@ -40,6 +40,7 @@ class Beginnings:
             started=started,
             deadline_at=started + allowed,
             decision_id=self._ids.next(),
+            clock=clock,
             on_event=on_event,
         )
         return self._traced(run)
@@ -60,6 +61,7 @@ class Beginnings:
             elsewhere_s=resolving.elsewhere_s,
             deadline_at=resolving.deadline_at,
             decision_id=self._ids.next(),
+            clock=resolving.clock,
             kind=CallKind.APPLY,
             on_event=resolving.on_event,
             resolving=resolving,

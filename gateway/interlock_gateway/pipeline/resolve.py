@@ -345,6 +345,7 @@ class Resolver:
             reasons=(Reason(code, "", "gateway"),),
             policy_revision=engine.revision,
             profile=engine.profile,
+            decided_at=run.clock.now(),
         )
 
 

@@ -68,6 +68,7 @@ class Resumptions:
             started=started,
             deadline_at=deadline_at,
             decision_id=self._ids.next(),
+            clock=clock,
             kind=_kind(checkpoint, edited=edited),
             on_event=caller.on_event,
             checkpoint=checkpoint,

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from interlock_gateway.core.call import CallKind, CallRequest, CallResult, CallStatus
 from interlock_gateway.core.checkpoint import Checkpoint
+from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.content import Text
 from interlock_gateway.core.decision import Decision, Obligations, Reason, Verdict
 from interlock_gateway.core.document import Document
@@ -59,6 +60,7 @@ class CallRun:
     started: float
     deadline_at: float
     decision_id: str
+    clock: Clock
     kind: CallKind = CallKind.CALL
     on_event: EventSink = ignore_events
     resolving: "CallRun | None" = None
@@ -237,6 +239,7 @@ class CallRun:
             reasons=(Reason(code, message, "gateway"),),
             policy_revision=revision,
             profile=profile,
+            decided_at=self.clock.now(),
         )
         return self.answer(CallStatus.DENIED, message, is_error=True)
 

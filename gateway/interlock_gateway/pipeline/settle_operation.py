@@ -57,6 +57,7 @@ class Settlement:
             started=now,
             deadline_at=now,
             decision_id=self._ids.next(),
+            clock=self._parts.clock,
         )
 
     def _decision(self, run: CallRun, operation: Operation, reason: str, *, took_effect: bool) -> Decision:
@@ -69,6 +70,7 @@ class Settlement:
             reasons=(Reason("settled", f"operation {operation.operation_id}: {what} {effect}. {reason}", "gateway"),),
             policy_revision=engine.revision,
             profile=engine.profile,
+            decided_at=run.clock.now(),
         )
 
 

@@ -38,7 +38,7 @@ def test_a_digest_is_that_of_the_whole_document_in_canonical_form(given: JsonObj
 
 
 def test_a_decision_bound_to_a_call_keeps_everything_else() -> None:
-    assert DECISION.bound_to("is") == replace(DECISION, call_digest="is")
+    assert DECISION.bound_to("is", 5.0) == replace(DECISION, call_digest="is", decided_at=5.0)
 
 
 def test_a_result_that_answers_a_call_keeps_everything_else() -> None:

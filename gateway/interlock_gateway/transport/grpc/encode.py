@@ -114,6 +114,9 @@ def _fill_decision(message: decision_pb2.Decision, made: Decision, kind: Classif
             expires_at=timestamp(used.expires_unix_s),
         )
     message.observe_only = not made.enforced
+    if made.decided_at:
+        at, whole = message.decided_at, int(made.decided_at)
+        at.seconds, at.nanos = whole, int((made.decided_at - whole) * 1e9)
     message.call_digest = made.call_digest
     if made.obligations is not NO_OBLIGATIONS:
         message.obligations.CopyFrom(_obligations(made.obligations))
