@@ -4,7 +4,7 @@ import json
 from time import process_time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from interlock_gateway.core.document import InvalidDocumentError, parse
 
@@ -66,6 +66,7 @@ def test_a_place_behind_long_names_is_cut_and_says_so() -> None:
 
 
 @pytest.mark.req("PIPE-3")
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.one_of(st.integers(0, 3), st.from_regex("[a-z]{1,5}", fullmatch=True)), max_size=20))
 def test_the_place_is_found_wherever_it_is(path: list[str | int]) -> None:
     written = "NaN"
