@@ -55,7 +55,7 @@ class SessionFacts:
     taints: set[str] = field(default_factory=set)
 
     def count_call(self, tool: str, *, destructive: bool, status: str) -> None:
-        """Count one finished call, whatever came of it."""
+        """Count one finished call, whatever came of it; `destructive` unless its tool cannot be, or it was harmless."""
         self.calls += 1
         self.calls_by_tool[tool] += 1
         self.calls_by_status[status] += 1
@@ -67,22 +67,24 @@ class SessionFacts:
         self.journaled += 1
         self.destructive_calls += destructive
 
-    def settle_call(self, tool: str, *, destructive: bool, status: str) -> None:
+    def settle_call(self, tool: str, *, waited_as_destructive: bool, destructive: bool, status: str) -> None:
         """Put the outcome of a call that waited for a person in the place of its waiting."""
         self.calls_by_status["awaiting_checkpoint"] -= 1
         self.calls_by_status[status] += 1
-        if destructive:
+        if waited_as_destructive:
             self.destructive_outcomes[tool, "awaiting_checkpoint"] -= 1
+        if destructive:
             self.destructive_outcomes[tool, status] += 1
 
     def catch_up(self, operations: Iterable[Operation]) -> None:
         """Count operations that a crash kept from being counted: the journal knows them, and their labels it does not.
 
-        A call that was meant to destroy counts as one that did, because why it was allowed is not known any more.
+        Of a call whose tool destroys, the journal knows whether it was let through as one that only reads; whether as
+        routine work it does not, and such a call counts as one that destroyed.
         """
         only_dispatched, self.journaled = self.journaled < 0, max(0, self.journaled)
         for operation in operations:
-            destructive = operation.effect in _DESTRUCTIVE
+            destructive = operation.effect in _DESTRUCTIVE and not operation.only_reads
             self.count_dispatch(destructive=destructive and not operation.undoes)
             if only_dispatched:
                 continue
@@ -100,8 +102,13 @@ class SessionFacts:
         self.previous_at.append(at)
         self.previous.append(_without_labels(tool, effect) if not labels else _previous(tool, effect, labels))
 
-    def policy_part(self, *, pending: int, mode: str, destroying: int = 0) -> str:
-        """The counters, previous calls, taints and pending count as the inside of a JSON object.
+    def policy_part(self, *, pending: int, mode: str) -> str:
+        """What policy sees of them, as the inside of a JSON object."""
+        facts, previous = self.policy_parts(pending=pending, mode=mode)
+        return f'{facts},"previous":{previous}'
+
+    def policy_parts(self, *, pending: int, mode: str, destroying: int = 0) -> tuple[str, str]:
+        """The counters, taints and pending count as the inside of a JSON object, and the previous calls as an array.
 
         `destroying` destructive calls have been let through, or may be yet, and are not dispatched.
         """
@@ -109,11 +116,10 @@ class SessionFacts:
             f'{{"calls":{self.calls},"destructive_calls":{self.destructive_calls + destroying},'
             f'"denials":{_json(self.denials) if self.denials else "{}"},"calls_by_tool":{_json(self.calls_by_tool)}}}'
         )
-        previous = ",".join(self.previous)
         taints = json.dumps(sorted(self.taints)) if self.taints else "[]"
         return (
-            f'"counters":{counters},"previous":[{previous}],"taints":{taints},'
-            f'"pending":{{"count":{pending},"mode":"{mode}"}}'
+            f'"counters":{counters},"taints":{taints},"pending":{{"count":{pending},"mode":"{mode}"}}',
+            f"[{','.join(self.previous)}]",
         )
 
     def to_json(self) -> bytes:

@@ -25,6 +25,11 @@ class PolicyEvaluator(Protocol):
         """The active profile."""
         ...
 
+    @property
+    def reads_previous(self) -> bool:
+        """Whether a rule of the active policy may read the session's calls before; true when that is not known."""
+        ...
+
     async def evaluate(self, input_json: bytes) -> PolicyAnswer:
         """The decision document's JSON for one input, and the policy that gave it. Raises `DecisionError`."""
         ...

@@ -15,6 +15,8 @@ NO_FACTS: JsonObject = {"class": "", "extracted": True}
 _json = json.JSONEncoder(check_circular=False).encode
 _NO_FACTS_JSON = _json(NO_FACTS)
 _ABSENT = object()
+LONG = 64 * 1024
+"""Of arguments with more bytes no second copy is made."""
 
 
 class CallFacts(NamedTuple):
@@ -82,13 +84,36 @@ def rfc3339(unix_s: float) -> str:
     return f"{_second(whole)}.{int((unix_s - whole) * 1000):03d}Z"
 
 
-def policy_input(
-    *, principal: str, recent: str, session: str, call: str, arguments: bytes, tool: bytes, gateway: str
-) -> bytes:
-    """The whole document, from its encoded parts; `recent` is put into `principal`, `arguments` behind `call`.
+class PolicyInput(NamedTuple):
+    """The whole document, and what is sent to an engine of it."""
 
-    The arguments may be megabytes: they are copied once, byte for byte, and never decoded.
+    whole: bytes
+    asked: bytes
+
+
+def policy_input(
+    *,
+    principal: str,
+    recent: str,
+    session: str,
+    previous: str,
+    call: str,
+    arguments: bytes,
+    tool: bytes,
+    gateway: str,
+    reads_previous: bool = True,
+) -> PolicyInput:
+    """The document, from its encoded parts; `recent` is put into `principal`, `arguments` behind `call`.
+
+    `session` lacks its last brace, and `previous` is put there. What is asked lacks that when no rule reads it: it
+    takes an engine as long to read as all the rest. The arguments may be megabytes: they are copied once, byte for
+    byte, and never decoded.
     """
-    first = f'{{"version":{INPUT_VERSION},"principal":{principal[:-1]},"recent":{recent}}},"session":{session},"call":'
-    last = f',"gateway":{gateway}}}'
-    return b"".join((first.encode(), call.encode(), arguments, b'},"tool":', tool, last.encode()))
+    first = f'{{"version":{INPUT_VERSION},"principal":{principal[:-1]},"recent":{recent}}},"session":{session}'
+    past = f',"previous":{previous}'
+    last = (b'},"tool":', tool, f',"gateway":{gateway}}}'.encode())
+    middle = f'}},"call":{call}'.encode()
+    whole = b"".join((first.encode(), past.encode(), middle, arguments, *last))
+    if reads_previous or len(arguments) > LONG:
+        return PolicyInput(whole, whole)
+    return PolicyInput(whole, b"".join((first.encode(), middle, arguments, *last)))

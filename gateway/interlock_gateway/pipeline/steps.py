@@ -113,7 +113,10 @@ class Steps:
             self._parts.shadow.decided(run)
 
     async def _gathered(self, run: CallRun) -> bytes:
-        """What policy is asked. Raises `DecisionError`; whatever else is raised denies the call as well."""
+        """What policy is asked: `run.policy_input`, as far as its rules read it.
+
+        Raises `DecisionError`; whatever else is raised denies the call as well.
+        """
         if run.known_tool.permission_class:
             with run.trace.step(Step.FACTS):
                 run.facts = await self._parts.facts.extract(run)
@@ -143,18 +146,21 @@ class Steps:
             confidence_field=settings.confidence_field,
             time=run.received_at,
         )
-        run.policy_input = policy_input(
+        session, previous = run.live.policy_json(run.received_at, settings.pending_mode)
+        run.policy_input, asked = policy_input(
             principal=self._principal(run),
             recent=self.tallying.seen_and_counted(run, tally).json,
-            session=run.live.policy_json(run.received_at, settings.pending_mode),
+            session=session,
+            previous=previous,
             call=call_json(facts),
             arguments=run.document.raw,
             tool=run.known_tool.policy_json,
             gateway=self._gateway(),
+            reads_previous=self._parts.engine.reads_previous,
         )
         if not run.dry and is_destructive(run):
             run.reckon()
-        return run.policy_input
+        return asked
 
     def _gateway(self) -> str:
         engine = self._parts.engine

@@ -29,6 +29,14 @@ class PolicyEngine(Protocol):
         ...
 
     @property
+    def reads_previous(self) -> bool:
+        """Whether a rule of it may read `input.session.previous`; true when that is not known.
+
+        If not, an input may be without.
+        """
+        ...
+
+    @property
     def ready(self) -> bool:
         """Whether a decision can be had now (LIFE-7)."""
         ...

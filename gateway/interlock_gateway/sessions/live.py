@@ -95,11 +95,11 @@ class LiveSession:
             _, oldest = self.remembered.popitem(last=False)
             self.remembered_bytes -= oldest.weight
 
-    def policy_json(self, now: float, mode: str) -> str:
-        """The policy input's `session` part."""
+    def policy_json(self, now: float, mode: str) -> tuple[str, str]:
+        """The policy input's `session` part without its last brace and the calls before, and those as an array."""
         age = max(0.0, now - self.session.opened_at)
-        past = self.whole.policy_part(pending=self.pending_count, mode=mode, destroying=self.destroying)
-        return f'{self.head_json},"age_s":{age:.3f},{past}}}'
+        facts, previous = self.whole.policy_parts(pending=self.pending_count, mode=mode, destroying=self.destroying)
+        return f'{self.head_json},"age_s":{age:.3f},{facts}', previous
 
 
 def _weight(result: CallResult) -> int:

@@ -74,13 +74,15 @@ def test_the_schema_describes_what_the_pipeline_sends(validator: Any, *, declare
         confidence_field="_flyto_confidence",
         time=1767225600.0,
     )
+    session, previous = facts.policy_parts(pending=1, mode="steer")
     sent = policy_input(
         principal=principal_json(Principal("agent-1", "token", frozenset({Role.AGENT}))),
         recent=PrincipalCalls().seen("notes.get", 1767225600.0).json,
-        session='{"id":"s","intent":"","labels":{},"age_s":1.5,' + facts.policy_part(pending=1, mode="steer") + "}",
+        session='{"id":"s","intent":"","labels":{},"age_s":1.5,' + session,
+        previous=previous,
         call=call_json(call),
         arguments=call.document.raw,
         tool=registered.policy_json,
         gateway='{"replica":"r","mode":"standard","revision":"0"}',
     )
-    assert [error.message for error in validator.iter_errors(json.loads(sent))] == []
+    assert [error.message for error in validator.iter_errors(json.loads(sent.whole))] == []

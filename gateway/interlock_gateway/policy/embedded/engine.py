@@ -52,6 +52,11 @@ class EmbeddedEngine:
         return self.active.profile
 
     @property
+    def reads_previous(self) -> bool:
+        """Whether a rule of the active bundle may read the session's calls before."""
+        return self._pool is None or self._pool.reads_previous
+
+    @property
     def ready(self) -> bool:
         """Whether a worker with the active bundle lives."""
         return self._pool is not None and self._pool.ready

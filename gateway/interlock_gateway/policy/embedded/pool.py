@@ -17,6 +17,7 @@ from interlock_gateway.policy.embedded.linking import link, relocate
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
+from interlock_gateway.policy.embedded.unread import reads_previous
 from interlock_gateway.policy.embedded.wire import Reply, pack
 from interlock_gateway.policy.engine import PolicyUnavailableError
 
@@ -46,6 +47,7 @@ class WorkerPool:
     def __init__(self, bundle: PolicyBundle, settings: PoolSettings) -> None:
         self.bundle = bundle
         self.policy = bundle.policy
+        self.reads_previous = reads_previous(bundle.modules)
         self._settings = settings
         self._limits = WorkerLimits(settings.memory_bytes, processor_s=max(2.0, 8 * settings.timeout_s))
         self._linked = link(bundle.modules)

@@ -74,6 +74,11 @@ class OpaEngine:
         return (self._source.expected if self._source.is_ours else self._adopted) or NO_POLICY
 
     @property
+    def reads_previous(self) -> bool:
+        """Yes, for all that is known: OPA may have other rules than those that were brought there."""
+        return True
+
+    @property
     def revision(self) -> str:
         """The revision of it."""
         return self.active.revision
