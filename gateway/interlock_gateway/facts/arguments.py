@@ -1,16 +1,19 @@
 """Finds the arguments of a call that hold a path, a command, a URL or SQL (PIPE-5)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from interlock_gateway.facts.request import FactRequest
 
+_Of = TypeVar("_Of")
 FactKind: TypeAlias = Literal["path", "command", "url", "sql"]
 
 ANNOTATION = "x-interlock-fact"
 MAX_ARGUMENTS = 256
 MAX_DEPTH = 12
+MAX_SCHEMAS = 32 * 1024
+"""How many schemas are looked at for the arguments of one call. A provider chose them, and what is left out is said."""
 
 FALLBACK_NAMES: dict[FactKind, frozenset[str]] = {
     "path": frozenset(
@@ -88,6 +91,7 @@ class _Search:
         self.declared = False
         self.truncated = False
         self._steps = 16 * MAX_ARGUMENTS
+        self._looked_at = 0
 
     def result(self, *, declared: bool) -> Arguments:
         unique = {argument.pointer: argument for argument in self.given}
@@ -141,13 +145,13 @@ class _Search:
         if self._steps < 0 or depth > MAX_DEPTH:
             self.truncated = True
             return
-        for branch in _branches(_mapping(schema), whole):
+        for branch in self._branches(schema, whole):
             required = branch.get("required")
-            for name, inner in _mapping(branch.get("properties")).items():
+            for name, inner in self._until_ended(_mapping(branch.get("properties")).items()):
                 below = _pointer(pointer, name)
                 given = value.get(name, _ABSENT) if isinstance(value, Mapping) else _ABSENT
                 must = isinstance(required, list | tuple) and name in required
-                if _annotated(inner, kind, whole):
+                if self._annotated(inner, kind, whole):
                     self.declared = True
                     if given is not _ABSENT and given is not None:
                         self.add(below, name, given)
@@ -158,35 +162,61 @@ class _Search:
             items = branch.get("items")
             if isinstance(items, Mapping):
                 elements = list(value) if isinstance(value, list | tuple) else [_ABSENT]
-                for index, element in enumerate(elements):
+                for index, element in self._until_ended(enumerate(elements)):
                     below = _pointer(pointer, str(index))
                     self.by_annotation(items, element, kind, whole, pointer=below, depth=depth + 1)
 
+    def _annotated(self, schema: object, kind: str, whole: Mapping[str, object]) -> bool:
+        for branch in self._branches(schema, whole):
+            items = _mapping(branch.get("items"))
+            if kind in {branch.get(ANNOTATION), items.get(ANNOTATION)}:
+                return True
+        return False
+
+    def _branches(self, schema: object, whole: Mapping[str, object]) -> list[Mapping[str, object]]:
+        """A schema and all that its references and combinations bring in, as far as there is time for it."""
+        if self._looked_at > MAX_SCHEMAS:
+            self.truncated = True
+            return []
+        found, whether_all = _branches(_mapping(schema), whole)
+        self._looked_at += len(found)
+        self.truncated = self.truncated or not whether_all
+        return found
+
+    def _until_ended(self, some: Iterable[_Of]) -> Iterator[_Of]:
+        """As many as there is time for."""
+        for one in some:
+            if self._steps < 0 or self._looked_at > MAX_SCHEMAS:
+                return
+            yield one
+
 
 _ABSENT = object()
-_MAX_BRANCHES = 64
+_MAX_BRANCHES = 256
 _BRINGS_IN = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else"})
 
 
-def _branches(schema: Mapping[str, object], whole: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """A schema and all that its references and combinations bring in."""
+def _branches(schema: Mapping[str, object], whole: Mapping[str, object]) -> tuple[list[Mapping[str, object]], bool]:
+    """A schema and what its references and combinations bring in, and whether that is all of it."""
     if not _BRINGS_IN & schema.keys():
-        return [schema]
+        return [schema], True
     waiting: list[Mapping[str, object]] = [schema]
-    found: list[Mapping[str, object]] = []
+    found: dict[int, Mapping[str, object]] = {}
     while waiting and len(found) < _MAX_BRANCHES:
         current = waiting.pop()
-        if any(current is known for known in found):
+        if id(current) in found:
             continue
-        found.append(current)
+        found[id(current)] = current
         reference = current.get("$ref")
         if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
             waiting.append(_referred(reference, whole))
         for combination in ("allOf", "anyOf", "oneOf"):
             branches = current.get(combination)
-            waiting += [_mapping(branch) for branch in branches] if isinstance(branches, list | tuple) else []
+            # One more than are looked at: then there are some left in the end.
+            some = branches[: _MAX_BRANCHES + 1] if isinstance(branches, list | tuple) else ()
+            waiting += [_mapping(branch) for branch in some]
         waiting += [_mapping(current[key]) for key in ("if", "then", "else") if key in current]
-    return found
+    return list(found.values()), all(id(one) in found for one in waiting)
 
 
 def _referred(reference: str, whole: Mapping[str, object]) -> Mapping[str, object]:
@@ -194,14 +224,6 @@ def _referred(reference: str, whole: Mapping[str, object]) -> Mapping[str, objec
     for part in reference.split("/")[1:]:
         target = _mapping(target).get(part.replace("~1", "/").replace("~0", "~"))
     return _mapping(target)
-
-
-def _annotated(schema: object, kind: str, whole: Mapping[str, object]) -> bool:
-    for branch in _branches(_mapping(schema), whole):
-        items = _mapping(branch.get("items"))
-        if kind in {branch.get(ANNOTATION), items.get(ANNOTATION)}:
-            return True
-    return False
 
 
 def _mapping(value: object) -> Mapping[str, object]:

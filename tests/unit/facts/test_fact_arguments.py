@@ -154,3 +154,26 @@ def test_a_schema_that_refers_to_itself_ends(facts: Facts) -> None:
 )
 def test_a_schema_that_is_none_is_no_hindrance(facts: Facts, schema: dict[str, object]) -> None:
     assert pointers(facts("file", {"path": "x"}, schema=schema, roots=ROOTS)) == ["/path"]
+
+
+@pytest.mark.req("REL-7")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"anyOf": [{"title": str(number)} for number in range(300)]},
+        {
+            "properties": {f"p{number}": {"$ref": "#/$defs/many"} for number in range(3000)},
+            "$defs": {"many": {"anyOf": [{"title": str(number)} for number in range(200)]}},
+        },
+    ],
+)
+def test_a_schema_with_more_in_it_than_is_looked_at_is_said(facts: Facts, schema: dict[str, object]) -> None:
+    document = facts("file", {"path": "x"}, schema=schema, roots=ROOTS)
+    assert document["extracted"] is False
+    assert "more path arguments" in document["error"]
+
+
+def test_each_of_many_alternatives_is_looked_at(facts: Facts) -> None:
+    kinds: list[dict[str, object]] = [{"properties": {f"place{number}": annotated()}} for number in range(200)]
+    document = facts("file", {"place0": "x", "place199": "y"}, schema={"oneOf": kinds}, roots=ROOTS)
+    assert sorted(pointers(document)) == ["/place0", "/place199"]
