@@ -13,6 +13,7 @@ from failing_policies import one
 from failing_scene import ALLOW, ALLOWING, READ, Begins, Fault, Scene, deciding
 from interlock_gateway.audit import segments
 from interlock_gateway.core.decision import GatewayErrorCode as Code
+from interlock_gateway.pipeline.input_schema import InputSchema
 from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.store import SqlStateStore
@@ -108,6 +109,16 @@ async def facts_hang(scene: Scene) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
+async def schemas_hang(scene: Scene) -> AsyncIterator[None]:
+    """What schemas are checked in beside the loop gets no turn, and every input has to be checked there."""
+    with scene.patched.context() as patched:
+        patched.setattr("interlock_gateway.pipeline.schemas_aside.ANSWER_S", 0.0)
+        patched.setattr(InputSchema, "at_once", lambda _schema, _document: None)
+        patched.setattr(InputSchema, "_is_short", lambda _schema, _here, _raw: False)
+        yield
+
+
+@asynccontextmanager
 async def facts_raise(scene: Scene) -> AsyncIterator[None]:
     """An extractor raises, which none should."""
 
@@ -160,6 +171,7 @@ SURROUNDING_FAULTS = (
     Fault("database down", database_down, also=one(Code.STATE_UNAVAILABLE), error="STATE_UNAVAILABLE", reads=True),
     Fault("lease lost", lease_lost, one(Code.STATE_UNAVAILABLE), reads=True),
     Fault("facts hang", facts_hang, one(Code.FACTS_FAILED)),
+    Fault("schemas hang", schemas_hang, one(Code.INPUT_UNCHECKED)),
     Fault("facts raise", facts_raise, one(Code.INTERNAL)),
     Fault("interceptor raises", interceptor("raise"), one(Code.INTERCEPTOR_FAILED), setting="interceptor"),
     Fault("interceptor hangs", interceptor("hang"), one(Code.INTERCEPTOR_FAILED), setting="interceptor"),
