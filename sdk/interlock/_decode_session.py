@@ -158,6 +158,7 @@ def operation(message: operation_pb2.Operation) -> Operation:
         finished_at=moment(message, "finished_at"),
         undone_at=moment(message, "undone_at"),
         undoes_operation_id=message.undoes_operation_id,
+        only_reads=message.only_reads,
     )
 
 

@@ -81,9 +81,10 @@ class OperationEffect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A call that ran and changed something, kept with how to undo it; later ones have a greater sequence.
+    """A call that ran and may have changed something, kept with how to undo it; later ones have a greater sequence.
 
-    `undoes_operation_id` is set when it undid another; a rollback leaves such ones alone.
+    `undoes_operation_id` is set when it undid another; a rollback leaves such ones alone. `only_reads` is set when
+    policy let it through as one that only reads, though its tool can do more; a rollback passes over such ones.
     """
 
     operation_id: str
@@ -101,10 +102,14 @@ class Operation:
     finished_at: datetime | None = None
     undone_at: datetime | None = None
     undoes_operation_id: str = ""
+    only_reads: bool = False
 
 
 class RollbackOutcome(StrEnum):
-    """What a rollback did with one operation; all but the first three ended it there."""
+    """What a rollback did with one operation.
+
+    It went on past those that are undone now, that it was told to skip, or that had only read; any other ended it.
+    """
 
     UNKNOWN = "unknown"
     UNDONE = "undone"
@@ -115,6 +120,7 @@ class RollbackOutcome(StrEnum):
     DENIED = "denied"
     HELD = "held"
     OUTCOME_UNKNOWN = "outcome_unknown"
+    NOTHING_TO_UNDO = "nothing_to_undo"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

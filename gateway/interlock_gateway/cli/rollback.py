@@ -19,6 +19,7 @@ _MARKS = {
     RollbackOutcome.UNDONE: ("undone", "green"),
     RollbackOutcome.ALREADY_UNDONE: ("undone before", "dim"),
     RollbackOutcome.SKIPPED_IRREVERSIBLE: ("passed over", "yellow"),
+    RollbackOutcome.NOTHING_TO_UNDO: ("only read", "dim"),
     RollbackOutcome.STOPPED_IRREVERSIBLE: ("irreversible", "red"),
     RollbackOutcome.FAILED: ("failed", "red"),
     RollbackOutcome.DENIED: ("denied", "red"),
@@ -28,6 +29,7 @@ _MARKS = {
 _CODE = {
     RollbackOutcome.UNDONE: ExitCode.OK,
     RollbackOutcome.ALREADY_UNDONE: ExitCode.OK,
+    RollbackOutcome.NOTHING_TO_UNDO: ExitCode.OK,
     RollbackOutcome.HELD: ExitCode.WAITING,
     RollbackOutcome.OUTCOME_UNKNOWN: ExitCode.UNKNOWN,
     RollbackOutcome.UNKNOWN: ExitCode.UNKNOWN,
@@ -44,7 +46,9 @@ def rollback(
     *,
     session: GivenSession,
     reason: Reason,
-    count: Annotated[int, typer.Option(min=0, max=_EVERYTHING, help="So many of the newest operations.")] = 0,
+    count: Annotated[
+        int, typer.Option(min=0, max=_EVERYTHING, help="So many of the newest; those that only read do not count.")
+    ] = 0,
     since: Annotated[str, typer.Option(help="Everything since this call, itself included.")] = "",
     last: Annotated[str, typer.Option(help="Down to this operation, itself included.")] = "",
     everything: Annotated[bool, typer.Option("--all", help="Everything that can be undone.")] = False,
@@ -55,6 +59,8 @@ def rollback(
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Undo operations of a session, newest first, with a line for each; asked again, it goes on where it stopped.
+
+    What policy let through as a call that only reads, such as `ls`, is passed over: there is nothing to undo.
 
     One of --count, --since, --last and --all says how far. The exit code is 0 only when all of it is undone.
     """
@@ -90,11 +96,13 @@ def _words(mark: str, line: RollbackLine) -> str:
 
 
 def _summary(lines: list[RollbackLine]) -> str:
-    if not lines:
+    if all(line.outcome is RollbackOutcome.NOTHING_TO_UNDO for line in lines):
         return "There is nothing to undo."
     undone = sum(line.outcome is RollbackOutcome.UNDONE for line in lines)
     passed = sum(line.outcome is RollbackOutcome.SKIPPED_IRREVERSIBLE for line in lines)
-    parts = [f"{undone} undone", *([f"{passed} passed over"] if passed else []), f"{lines[-1].remaining} left"]
+    read = sum(line.outcome is RollbackOutcome.NOTHING_TO_UNDO for line in lines)
+    besides = [f"{number} {words}" for number, words in ((passed, "passed over"), (read, "only read")) if number]
+    parts = [f"{undone} undone", *besides, f"{lines[-1].remaining} left"]
     return f"\n{', '.join(parts)}."
 
 

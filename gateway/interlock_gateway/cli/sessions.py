@@ -67,7 +67,10 @@ def _blocks(report_: session_report_pb2.SessionReport) -> list[Block]:
         ("calls", report_.calls),
         ("previews", _numbers(previews, "previewed", "applied", "discarded", "expired", "pending", "outcome_unknown")),
         ("checkpoints", _numbers(report_.checkpoints, *_CHECKPOINTS)),
-        ("operations", _numbers(undo, "operations", "undoable", "irreversible", "undone", "outcome_unknown")),
+        (
+            "operations",
+            _numbers(undo, "operations", "undoable", "irreversible", "only_read", "undone", "outcome_unknown"),
+        ),
     ]
     destructive = [(count.tool, count.outcome, count.count) for count in report_.destructive_calls]
     return [

@@ -70,7 +70,8 @@ class Obligations:
 
 
 NO_OBLIGATIONS = Obligations()
-HARMLESS = ("read_only", "_routine")
+READING = "read_only"
+HARMLESS = (READING, "_routine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,17 @@ class Decision:
 
         Such codes are `[<class>_]read_only` and `<class>_routine`. A tool that can destroy is often called for less.
         """
-        return self.verdict is Verdict.ALLOW and all(reason.code.endswith(HARMLESS) for reason in self.reasons)
+        return self._allowed_as(HARMLESS)
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether every rule that allows the call says by its code, `[<class>_]read_only`, that it changes nothing."""
+        return self._allowed_as(READING)
+
+    def _allowed_as(self, endings: str | tuple[str, ...]) -> bool:
+        if self.verdict is not Verdict.ALLOW or not self.reasons:
+            return False
+        return all(reason.code.endswith(endings) for reason in self.reasons)
 
     @property
     def message(self) -> str:

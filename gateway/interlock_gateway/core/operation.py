@@ -60,7 +60,8 @@ class Operation:
 
     A compensation is an operation too: `undoes` is the id of the one that it takes back. `undo_call_id` is the last
     call that took this one back or tried to, and `undo_attempts` how many there were. `error` says why it, or its
-    undo, failed. `traceparent` is the span of its call, empty without one.
+    undo, failed. `traceparent` is the span of its call, empty without one. `only_reads` says that policy let it through
+    as a call that changes nothing, whatever its tool can do.
     """
 
     operation_id: str
@@ -77,6 +78,7 @@ class Operation:
     workdir: str = ""
     decision_id: str = ""
     traceparent: str = ""
+    only_reads: bool = False
     undoes: str = ""
     deliverable: FrozenJsonObject | None = None
     sequence: int = 0

@@ -22,6 +22,7 @@ class RollbackOutcome(StrEnum):
     DENIED = "denied"
     HELD = "held"
     OUTCOME_UNKNOWN = "outcome_unknown"
+    NOTHING_TO_UNDO = "nothing_to_undo"
 
     @property
     def goes_on(self) -> bool:
@@ -34,7 +35,12 @@ class RollbackOutcome(StrEnum):
         return self in (RollbackOutcome.UNDONE, RollbackOutcome.ALREADY_UNDONE)
 
 
-_GOES_ON = (RollbackOutcome.UNDONE, RollbackOutcome.ALREADY_UNDONE, RollbackOutcome.SKIPPED_IRREVERSIBLE)
+_GOES_ON = (
+    RollbackOutcome.UNDONE,
+    RollbackOutcome.ALREADY_UNDONE,
+    RollbackOutcome.SKIPPED_IRREVERSIBLE,
+    RollbackOutcome.NOTHING_TO_UNDO,
+)
 _OF_STATUS = {
     CallStatus.DENIED: RollbackOutcome.DENIED,
     CallStatus.PREVIEW: RollbackOutcome.HELD,
@@ -82,9 +88,17 @@ def undo_of(operation: Operation) -> UndoInfo | None:
     return None if undo is None or undo.irreversible or not undo.tool else undo
 
 
+def only_read(operation: Operation) -> bool:
+    """Whether there is nothing to undo: it ran as a call that only reads, and its provider knows of no undo for it.
+
+    One of unknown outcome is not among them: a provider may know more than policy did, and has not been heard.
+    """
+    return operation.only_reads and operation.state is OperationState.DONE and undo_of(operation) is None
+
+
 def is_to_undo(operation: Operation) -> bool:
     """Whether a rollback has to do with the operation: it, or its undo, may have had an effect that is still there."""
-    if operation.undoes:
+    if operation.undoes or only_read(operation):
         return False
     return operation.state not in (OperationState.FAILED, OperationState.UNDONE)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from interlock_gateway.core.checkpoint import CheckpointState
 from interlock_gateway.core.operation import Operation, OperationState
-from interlock_gateway.core.rollback import undo_of
+from interlock_gateway.core.rollback import only_read, undo_of
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.sessionfacts import SessionFacts, together
 from interlock_gateway.errors import RequestError, RequestFault
@@ -26,6 +26,7 @@ class SessionSummary:
     operations: Counter[OperationState]
     undoable: int
     irreversible: int
+    only_read: int
     open_checkpoints: int
 
 
@@ -37,18 +38,19 @@ async def summarize(store: StateStore, book: SessionBook, session_id: str, now: 
     live = book.in_memory(session_id)
     facts = live.whole if live is not None else await _kept_facts(store, session_id)
     states: Counter[OperationState] = Counter()
-    undoable = irreversible = after = 0
+    undoable = irreversible = reading = after = 0
     while page := await store.journal.list_operations(session_id, _PAGE, after):
         for operation in page:
             if operation.undoes:  # it is counted with what it undid
                 continue
             states[operation.state] += 1
             undoable += _undoable(operation)
-            irreversible += operation.state in _STANDING and not _undoable(operation)
+            reading += only_read(operation)
+            irreversible += operation.state in _STANDING and not (_undoable(operation) or only_read(operation))
         after = page[-1].sequence
     pending = await store.pending.count_pending(session_id, now)
     asked = await store.checkpoints.list_checkpoints((CheckpointState.OPEN,), _PAGE, session_id=session_id)
-    return SessionSummary(session, facts, pending, states, undoable, irreversible, len(asked))
+    return SessionSummary(session, facts, pending, states, undoable, irreversible, reading, len(asked))
 
 
 async def _kept_facts(store: StateStore, session_id: str) -> SessionFacts:

@@ -16,7 +16,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.run import CallRun
-from interlock_gateway.pipeline.tallying import is_destructive
+from interlock_gateway.pipeline.tallying import destroys, is_destructive
 from interlock_gateway.pipeline.tracing_port import Step
 
 _RAN = (CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.OUTCOME_UNKNOWN)
@@ -95,13 +95,16 @@ class Conclusion:
             self._parts.hooks.ended(run, result)
 
     def _count(self, run: CallRun, result: CallResult) -> None:
-        destructive = is_destructive(run)
+        destructive = destroys(run)
         name = run.tool.name if run.tool is not None else UNKNOWN_TOOL
         if run.resuming is None:
             run.live.facts.count_call(name, destructive=destructive, status=result.status)
         elif ends(run, result):
-            # It was counted when it began to wait.
-            run.live.facts.settle_call(name, destructive=destructive, status=result.status)
+            # It was counted when it began to wait, which nothing does that is known to be harmless.
+            waited = is_destructive(run)
+            run.live.facts.settle_call(
+                name, waited_as_destructive=waited, destructive=destructive, status=result.status
+            )
 
     def _with_checkpoint(self, run: CallRun, result: CallResult) -> CallResult:
         """Name the checkpoint in the answer, and count what came of the one from which the call went on."""

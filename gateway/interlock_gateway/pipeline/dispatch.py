@@ -24,7 +24,7 @@ from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, StateErro
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.push import keep_pushed
 from interlock_gateway.pipeline.run import CallRun
-from interlock_gateway.pipeline.tallying import is_destructive
+from interlock_gateway.pipeline.tallying import destroys
 from interlock_gateway.pipeline.tracing_port import Step, StepSpan
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
@@ -215,7 +215,7 @@ class _Journaled:
                 self._parts.counts.take_back(run.principal.id, run.counted)
             return stored_answer(self._parts, run, await self._parts.store.calls.outcome_of(begun.existing))
         run.journaled = True
-        run.live.facts.count_dispatch(destructive=is_destructive(run) and not (run.undoes or run.decided.harmless))
+        run.live.facts.count_dispatch(destructive=destroys(run) and not run.undoes)
         run.spare()
         self._parts.sessions.touch(run.live)
         return await self._sent(recorded=recorded)
@@ -346,6 +346,8 @@ class _Journaled:
             workdir=run.request.workdir,
             decision_id=run.decided.decision_id,
             traceparent=run.traceparent,
+            # What takes something back changes something, whatever its tool says of itself.
+            only_reads=run.decided.only_reads and not run.undoes,
             undoes=run.undoes,
             deliverable=run.request.deliverable,
         )

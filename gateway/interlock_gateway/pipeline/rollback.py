@@ -18,6 +18,7 @@ from interlock_gateway.core.rollback import (
     compensation_id,
     guide_for,
     in_the_way,
+    only_read,
     outcome_of,
     undo_of,
 )
@@ -32,6 +33,7 @@ from interlock_gateway.pipeline.shown_operation import shown_operation
 from interlock_gateway.sessions.live import LiveSession
 
 UNDONE_BEFORE = "It had been undone before."
+ONLY_READ = "Policy let {tool} through as a call that only reads; there is nothing to undo."
 PENDING = "Its undo is pending as {label}. Resolve that; rolling back again then goes on."
 
 
@@ -82,10 +84,8 @@ class Rollback:
         operation = await self._operation(operation_id)
         if operation.state is OperationState.FAILED:
             return None
-        if operation.state is OperationState.UNDONE:
-            return RollbackLine(operation, RollbackOutcome.ALREADY_UNDONE, UNDONE_BEFORE)
-        if words := in_the_way(operation):
-            return RollbackLine(operation, RollbackOutcome.OUTCOME_UNKNOWN, words)
+        if (line := _nothing_to_do(operation)) is not None:
+            return line
         undo = undo_of(operation)
         if undo is None:
             return _irreversible(operation, skip=rolling.asked.skip_irreversible)
@@ -119,7 +119,7 @@ class Rollback:
 
     async def _shown(self, line: RollbackLine, remaining: int) -> RollbackLine:
         operation = await shown_operation(self._parts.results, line.operation)
-        guide = guide_for(operation) if undo_of(operation) is None else ""
+        guide = guide_for(operation) if undo_of(operation) is None and not only_read(operation) else ""
         message = line.message or f"Undone: {_description(operation)}"
         return replace(line, operation=operation, message=message, manual_guide=guide, remaining=remaining)
 
@@ -134,6 +134,17 @@ def _alone(live: LiveSession) -> Iterator[None]:
         yield
     finally:
         live.rolling_back = False
+
+
+def _nothing_to_do(operation: Operation) -> RollbackLine | None:
+    """The line of an operation about which nothing is to be done, or nothing may be now; `None` for any other."""
+    if operation.state is OperationState.UNDONE:
+        return RollbackLine(operation, RollbackOutcome.ALREADY_UNDONE, UNDONE_BEFORE)
+    if words := in_the_way(operation):
+        return RollbackLine(operation, RollbackOutcome.OUTCOME_UNKNOWN, words)
+    if only_read(operation):
+        return RollbackLine(operation, RollbackOutcome.NOTHING_TO_UNDO, ONLY_READ.format(tool=operation.tool))
+    return None
 
 
 def _irreversible(operation: Operation, *, skip: bool) -> RollbackLine:

@@ -1,10 +1,13 @@
-"""Which operations a rollback is about (UNDO-2): those that did something, newest first, compensations left out."""
+"""Which operations a rollback is about (UNDO-2): those that did something, newest first, compensations left out.
+
+Those that only read are among them, to be passed over with a line each; a count is not of them.
+"""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from interlock_gateway.core.operation import Operation, OperationState
-from interlock_gateway.core.rollback import RollbackRequest, is_to_undo
+from interlock_gateway.core.rollback import RollbackRequest, is_to_undo, only_read
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.ports import StateStore
 
@@ -35,10 +38,12 @@ async def planned(store: StateStore, asked: RollbackRequest) -> tuple[Planned, .
 
 async def _newest(store: StateStore, asked: RollbackRequest) -> tuple[Planned, ...]:
     plan: list[Planned] = []
+    missing = asked.count
     async for operation in _backwards(store, asked.session_id):
-        if is_to_undo(operation):
-            plan.append(Planned(operation.operation_id, to_undo=True))
-        if len(plan) == asked.count:
+        if is_to_undo(operation) or only_read(operation):
+            plan.append(Planned(operation.operation_id, is_to_undo(operation)))
+            missing -= is_to_undo(operation)
+        if not missing:
             break
     return tuple(plan)
 

@@ -56,3 +56,8 @@ class Tallying:
 def is_destructive(run: CallRun) -> bool:
     """Whether the call's tool may destroy something, as far as its metadata says."""
     return run.tool is not None and run.tool.classification.effect in _DESTRUCTIVE
+
+
+def destroys(run: CallRun) -> bool:
+    """Whether the call counts among those that destroy: its tool may, and policy did not let it through as harmless."""
+    return is_destructive(run) and not (run.decision is not None and run.decision.harmless)

@@ -8,6 +8,7 @@ from interlock_gateway.core.call import CallKind, CallResult, CallStatus
 from interlock_gateway.core.decision import GatewayErrorCode, Verdict
 from interlock_gateway.core.tool import UNKNOWN_TOOL, Effect
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tallying import destroys
 from interlock_gateway.telemetry.labels import BoundedLabel
 
 MAX_RULES = 500
@@ -31,7 +32,7 @@ class CallMetrics:
         )
         self._destructive = Counter(
             "interlock_destructive_calls",
-            "Calls of destructive or undeclared tools that ended, by what came of them.",
+            "Calls of destructive or undeclared tools that ended, but for those let through as reading or as routine.",
             ("tool", "principal_kind", "outcome"),
             registry=registry,
         )
@@ -79,7 +80,7 @@ class CallMetrics:
         effect = run.tool.classification.effect if run.tool is not None else Effect.UNDECLARED
         verdict = run.decision.verdict if run.decision is not None else Verdict.DENY
         self._call_counter(tool, effect, verdict, result.status).inc()
-        if effect in (Effect.DESTRUCTIVE, Effect.UNDECLARED) and run.tool is not None:
+        if destroys(run):
             kind = self._principal_kind(run.principal.kind)
             self._destructive.labels(tool, kind, result.status.value).inc()
         if result.status is CallStatus.OUTCOME_UNKNOWN:

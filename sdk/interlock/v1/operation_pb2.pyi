@@ -34,6 +34,7 @@ class RollbackOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLLBACK_OUTCOME_DENIED: _ClassVar[RollbackOutcome]
     ROLLBACK_OUTCOME_HELD: _ClassVar[RollbackOutcome]
     ROLLBACK_OUTCOME_OUTCOME_UNKNOWN: _ClassVar[RollbackOutcome]
+    ROLLBACK_OUTCOME_NOTHING_TO_UNDO: _ClassVar[RollbackOutcome]
 
 class OperationEffect(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -58,12 +59,13 @@ ROLLBACK_OUTCOME_FAILED: RollbackOutcome
 ROLLBACK_OUTCOME_DENIED: RollbackOutcome
 ROLLBACK_OUTCOME_HELD: RollbackOutcome
 ROLLBACK_OUTCOME_OUTCOME_UNKNOWN: RollbackOutcome
+ROLLBACK_OUTCOME_NOTHING_TO_UNDO: RollbackOutcome
 OPERATION_EFFECT_UNSPECIFIED: OperationEffect
 OPERATION_EFFECT_TOOK_EFFECT: OperationEffect
 OPERATION_EFFECT_NONE: OperationEffect
 
 class Operation(_message.Message):
-    __slots__ = ("operation_id", "sequence", "session_id", "call_id", "tool", "provider", "effect", "state", "undo", "undo_call_id", "error", "decision_id", "intended_at", "finished_at", "undone_at", "undoes_operation_id")
+    __slots__ = ("operation_id", "sequence", "session_id", "call_id", "tool", "provider", "effect", "state", "undo", "undo_call_id", "error", "decision_id", "intended_at", "finished_at", "undone_at", "undoes_operation_id", "only_reads")
     OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -80,6 +82,7 @@ class Operation(_message.Message):
     FINISHED_AT_FIELD_NUMBER: _ClassVar[int]
     UNDONE_AT_FIELD_NUMBER: _ClassVar[int]
     UNDOES_OPERATION_ID_FIELD_NUMBER: _ClassVar[int]
+    ONLY_READS_FIELD_NUMBER: _ClassVar[int]
     operation_id: str
     sequence: int
     session_id: str
@@ -96,4 +99,5 @@ class Operation(_message.Message):
     finished_at: _timestamp_pb2.Timestamp
     undone_at: _timestamp_pb2.Timestamp
     undoes_operation_id: str
-    def __init__(self, operation_id: _Optional[str] = ..., sequence: _Optional[int] = ..., session_id: _Optional[str] = ..., call_id: _Optional[str] = ..., tool: _Optional[str] = ..., provider: _Optional[str] = ..., effect: _Optional[_Union[_decision_pb2.Effect, str]] = ..., state: _Optional[_Union[OperationState, str]] = ..., undo: _Optional[_Union[_undo_pb2.UndoInfo, _Mapping]] = ..., undo_call_id: _Optional[str] = ..., error: _Optional[str] = ..., decision_id: _Optional[str] = ..., intended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., undone_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., undoes_operation_id: _Optional[str] = ...) -> None: ...
+    only_reads: bool
+    def __init__(self, operation_id: _Optional[str] = ..., sequence: _Optional[int] = ..., session_id: _Optional[str] = ..., call_id: _Optional[str] = ..., tool: _Optional[str] = ..., provider: _Optional[str] = ..., effect: _Optional[_Union[_decision_pb2.Effect, str]] = ..., state: _Optional[_Union[OperationState, str]] = ..., undo: _Optional[_Union[_undo_pb2.UndoInfo, _Mapping]] = ..., undo_call_id: _Optional[str] = ..., error: _Optional[str] = ..., decision_id: _Optional[str] = ..., intended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., undone_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., undoes_operation_id: _Optional[str] = ..., only_reads: _Optional[bool] = ...) -> None: ...

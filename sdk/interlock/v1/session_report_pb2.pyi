@@ -89,17 +89,19 @@ class PreviewCounts(_message.Message):
     def __init__(self, previewed: _Optional[int] = ..., applied: _Optional[int] = ..., discarded: _Optional[int] = ..., expired: _Optional[int] = ..., outcome_unknown: _Optional[int] = ..., pending: _Optional[int] = ...) -> None: ...
 
 class UndoCounts(_message.Message):
-    __slots__ = ("operations", "undoable", "irreversible", "undone", "undo_failed", "outcome_unknown")
+    __slots__ = ("operations", "undoable", "irreversible", "undone", "undo_failed", "outcome_unknown", "only_read")
     OPERATIONS_FIELD_NUMBER: _ClassVar[int]
     UNDOABLE_FIELD_NUMBER: _ClassVar[int]
     IRREVERSIBLE_FIELD_NUMBER: _ClassVar[int]
     UNDONE_FIELD_NUMBER: _ClassVar[int]
     UNDO_FAILED_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_UNKNOWN_FIELD_NUMBER: _ClassVar[int]
+    ONLY_READ_FIELD_NUMBER: _ClassVar[int]
     operations: int
     undoable: int
     irreversible: int
     undone: int
     undo_failed: int
     outcome_unknown: int
-    def __init__(self, operations: _Optional[int] = ..., undoable: _Optional[int] = ..., irreversible: _Optional[int] = ..., undone: _Optional[int] = ..., undo_failed: _Optional[int] = ..., outcome_unknown: _Optional[int] = ...) -> None: ...
+    only_read: int
+    def __init__(self, operations: _Optional[int] = ..., undoable: _Optional[int] = ..., irreversible: _Optional[int] = ..., undone: _Optional[int] = ..., undo_failed: _Optional[int] = ..., outcome_unknown: _Optional[int] = ..., only_read: _Optional[int] = ...) -> None: ...

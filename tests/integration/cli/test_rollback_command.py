@@ -39,6 +39,29 @@ def test_a_rollback_says_line_by_line_what_it_undid(at: Place) -> None:
     assert (again.exit_code, again.stdout, again.stderr) == (0, "", "There is nothing to undo.\n")
 
 
+@pytest.mark.req("UNDO-2", "OBS-1")
+def test_a_command_that_only_read_neither_stops_a_rollback_nor_counts_as_destructive(at: Place) -> None:
+    write(at, "s-read", "made.txt", "made")
+    assert at.run("call", "bash", "command=ls", "--session", "s-read").exit_code == 0
+
+    ended = at.run("rollback", "--session", "s-read", "--count", "2", "--reason", "wrong idea")
+
+    assert (ended.exit_code, ended.stderr) == (0, "\n1 undone, 1 only read, 0 left.\n")
+    first, second = ended.stdout.splitlines()
+    assert first.split(maxsplit=3) == [
+        "only",
+        "read",
+        "bash:",
+        "Policy let bash through as a call that only reads; there is nothing to undo.",
+    ]
+    assert second.startswith("undone ")
+    again = at.run("rollback", "--session", "s-read", "--all", "--reason", "wrong idea")
+    assert (again.exit_code, again.stderr) == (0, "There is nothing to undo.\n")
+    report = at.run("sessions", "report", "s-read").stdout
+    assert "2 operations, 0 undoable, 0 irreversible, 1 only read, 1 undone" in report
+    assert not [line for line in report.splitlines() if line.split()[:2] == ["bash", "completed"]]
+
+
 @pytest.mark.req("UNDO-4")
 def test_what_has_changed_since_is_left_alone_and_the_exit_code_says_so(at: Place) -> None:
     write(at, "s-changed", "mine.txt", "by the agent")

@@ -151,6 +151,7 @@ def session_report(summary: SessionSummary, now: float) -> session_report_pb2.Se
             operations=summary.operations.total(),
             undoable=summary.undoable,
             irreversible=summary.irreversible,
+            only_read=summary.only_read,
             undone=summary.operations[OperationState.UNDONE],
             undo_failed=summary.operations[OperationState.UNDO_FAILED],
             outcome_unknown=sum(summary.operations[state] for state in UNKNOWN_STATES),

@@ -37,6 +37,7 @@ def operation(done: Operation) -> operation_pb2.Operation:
         finished_at=encode.timestamp(done.finished_at),
         undone_at=encode.timestamp(done.undone_at),
         undoes_operation_id=done.undoes,
+        only_reads=done.only_reads,
     )
 
 
