@@ -8,6 +8,7 @@ from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.pool import WorkerPool
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
+from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.wire import Reply
 from interlock_gateway.policy.engine import PolicyUnavailableError
 
@@ -102,6 +103,8 @@ class EmbeddedEngine:
 
     async def replace(self, bundle: PolicyBundle) -> None:
         """Start workers with `bundle`, then swap; the old ones end when what they began is done (LIFE-3)."""
+        # Beside the loop, which others wait for; the pool finds it made.
+        await asyncio.to_thread(prepared, bundle.modules, bundle.data_json)
         async with self._replacing:
             if self._closed:
                 raise PolicyUnavailableError("the policy engine was closed")
