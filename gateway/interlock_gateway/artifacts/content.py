@@ -41,6 +41,7 @@ class Description:
             "lines": about.total_lines,
             "sha256": about.sha256,
             "marks": self.marks,
+            "created_at": about.created_at,
         }
         return json.dumps(document).encode()
 
@@ -55,6 +56,7 @@ class Description:
                 total_lines=int(document["lines"]),
                 media_type=str(document["media_type"]),
                 sha256=document["sha256"],
+                created_at=None if (at := document.get("created_at")) is None else float(at),
             )
             marks = tuple(int(mark) for mark in document["marks"])
         except (ValueError, KeyError, TypeError) as error:
@@ -106,9 +108,9 @@ class Surveyor:
         if self._size % MARK_EVERY == 0:
             self._marks.append(self._breaks)
 
-    def describe(self) -> tuple[ArtifactKey, Description]:
-        """The key and description of everything fed so far."""
+    def describe(self, created_at: float) -> tuple[ArtifactKey, Description]:
+        """The key and description of everything fed so far, to be stored at that time."""
         key = ArtifactKey(self._session_id, self._hash.hexdigest())
         lines = self._breaks + (self._has_lines and self._last not in {b"", b"\n"})
-        about = Artifact(key.uri, self._size, lines, self._media_type, key.sha256)
+        about = Artifact(key.uri, self._size, lines, self._media_type, key.sha256, created_at)
         return key, Description(about, tuple(self._marks))

@@ -68,7 +68,7 @@ class ArtifactStore:
             surveyor.feed(data)
         else:
             await asyncio.to_thread(surveyor.feed, data)
-        key, description = surveyor.describe()
+        key, description = surveyor.describe(self._clock.now())
         if self._clock.monotonic() < self._trusted_at:
             raise ArtifactSilentError("the artifact store did not answer a moment ago")
         async with self._admitted(key, len(data)) as is_new, self._in_time():
@@ -83,7 +83,7 @@ class ArtifactStore:
         incoming = f"{session_prefix(session_id)}/incoming-{uuid.uuid4().hex}"
         surveyor = Surveyor(session_id, media_type)
         await self._backend.put_stream(incoming, _surveyed(chunks, surveyor))
-        key, description = surveyor.describe()
+        key, description = surveyor.describe(self._clock.now())
         try:
             async with self._admitted(key, description.artifact.total_bytes) as is_new:
                 known = None if is_new else await self._known(key)

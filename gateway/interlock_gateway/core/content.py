@@ -54,10 +54,14 @@ Content = Text | Image | Audio | Resource
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """A stored result: `artifact://<session>/<sha256>`, its size in bytes and lines, media type and digest (ART-1)."""
+    """A stored result: `artifact://<session>/<sha256>`, its size in bytes and lines, media type and digest (ART-1).
+
+    `created_at` is when it was stored first, in Unix seconds; `None` of one that was stored before this was noted.
+    """
 
     uri: str
     total_bytes: int
     total_lines: int
     media_type: str
     sha256: str
+    created_at: float | None = None

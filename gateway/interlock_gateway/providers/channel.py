@@ -58,6 +58,11 @@ class Channel:
         """Whether the other side has spoken, and takes calls."""
         return self._connection is not None and self._connection.ready
 
+    @property
+    def in_flight(self) -> int:
+        """How many calls are under way."""
+        return self._connection.in_flight if self._connection is not None else 0
+
     async def until_connected(self) -> None:
         """Connect, trying until it works."""
         while not self.connected:

@@ -27,7 +27,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Connection:
-    """One provider's state, as operators see it. Times are Unix seconds; its tools are `only_for` whose sessions."""
+    """One provider's state, as operators see it. Times are Unix seconds; its tools are `only_for` whose sessions.
+
+    `retry_at` is when it is tried again at the latest, 0 while it is being tried; `None` when there is nothing to try.
+    """
 
     spec: ProviderConfig
     provider: KeptProvider
@@ -38,6 +41,7 @@ class Connection:
     last_error: str = ""
     problems: tuple[str, ...] = ()
     refresh_s: float | None = None
+    retry_at: float | None = None
     described: asyncio.Event = field(default_factory=asyncio.Event)
     keeper: "asyncio.Task[None] | None" = None
 
@@ -158,11 +162,13 @@ class Directory:
         retry_s = FIRST_RETRY_S
         while True:
             try:
+                connection.retry_at = None if connection.connected_since is not None else 0.0
                 await self._describe(connection)
                 retry_s = FIRST_RETRY_S
                 await self._until_lost_or_due(connection)
             except Exception as error:  # noqa: BLE001 - a keeper that ended would never notice a changed definition
                 self._lost(connection, _words(error))
+                connection.retry_at = self._clock.now() + retry_s
                 await connection.provider.pause(retry_s)
                 retry_s = min(retry_s * 2, LAST_RETRY_S)
 
@@ -185,6 +191,7 @@ class Directory:
         connection.version = described.version
         connection.refresh_s = described.refresh_s
         connection.last_error = ""
+        connection.retry_at = None
         if connection.connected_since is None:
             connection.connected_since = self._clock.now()
             _log.info("provider connected", extra={"provider": spec.name, "tools": len(registration.tools)})

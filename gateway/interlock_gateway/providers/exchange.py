@@ -122,6 +122,11 @@ class ClientConnection(Link):
         """Whether no call is under way."""
         return not self._exchanges
 
+    @property
+    def in_flight(self) -> int:
+        """How many calls are under way."""
+        return len(self._exchanges)
+
     def begin(self, fields: Iterable[tuple[bytes, bytes]], body: bytes, exchange: Exchange) -> int:
         """Send a request whole; the number of its stream. Raises `NGH2Error` when none can be sent."""
         stream_id = self.http2.send_request(fields)

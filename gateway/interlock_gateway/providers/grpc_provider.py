@@ -50,6 +50,11 @@ class GrpcProvider(CallingProvider):
         """Whether the connection is up now."""
         return self._channel.connected
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests it has not answered."""
+        return self._channel.in_flight
+
     async def until_lost(self) -> None:
         """Return when the connection is lost, however briefly."""
         while self.connected() and not self._lost.is_set():

@@ -38,6 +38,11 @@ class KeptProvider(Provider, Protocol):
     kind: ProviderKind
     address: str
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests it has that it has not answered."""
+        ...
+
     async def describe(self, timeout_s: float) -> Described:
         """Connect if need be, and say what there is. A tool that cannot be read is a problem of that tool alone.
 

@@ -77,6 +77,11 @@ class FrameLink:
         """Whether requests are taken."""
         return not self._closing
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests have no answer yet, those that were not sent among them."""
+        return len(self._requests)
+
     # -- what the provider sends --
 
     def take(self, frame: hub.AttachRequest) -> None:

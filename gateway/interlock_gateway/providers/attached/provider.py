@@ -25,6 +25,11 @@ class AttachedProvider(CallingProvider):
         super().__init__(name, _Stub(link), _asking(link, "execute"))
         self.link = link
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests it has not answered."""
+        return self.link.in_flight
+
     async def ready(self, deadline_s: float) -> None:
         """Return at once; raises `ProviderDownError` when it has gone."""
         del deadline_s

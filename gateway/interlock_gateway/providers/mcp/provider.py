@@ -71,7 +71,7 @@ class McpProvider:
         self._passing: dict[str, str] = {}
         self._rest_s = SETTLE_S
         self._listeners: list[Notice] = []
-        self._in_flight = 0
+        self.in_flight = 0
         self._retired = False
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -205,7 +205,7 @@ class McpProvider:
             if self._listed.get(invocation.tool) != decided:
                 # Who came back is not who was decided about (TOOL-5).
                 raise ProviderDownError(f"the definition of {invocation.tool} changed before it was sent")
-            self._in_flight += 1
+            self.in_flight += 1
             try:
                 with self._mapped():
                     return await self._outcome(invocation, on_event, until)
@@ -216,7 +216,7 @@ class McpProvider:
                 if last:
                     raise ProviderDownError(f"provider {self.name} does not keep a session") from None
             finally:
-                self._in_flight -= 1
+                self.in_flight -= 1
                 self._close_when_idle()
         raise AssertionError
 
@@ -355,7 +355,7 @@ class McpProvider:
         return upstream
 
     def _close_when_idle(self) -> None:
-        if self._retired and not self._in_flight and self._connection is not None:
+        if self._retired and not self.in_flight and self._connection is not None:
             task = asyncio.create_task(self._connection.close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)

@@ -182,4 +182,4 @@ class AdminRpcs:
 
     def _info(self, connection: Connection) -> registry_pb2.ProviderInfo:
         tools = self._parts.registry.tools_of(connection.spec.name)
-        return encode_admin.provider_info(connection, tools, self._parts.redact)
+        return encode_admin.provider_info(connection, tools, self._parts.redact, self._parts.clock.now())

@@ -183,6 +183,7 @@ def artifact(stored: core_content.Artifact) -> artifact_pb2.Artifact:
         lines=stored.total_lines,
         media_type=stored.media_type,
         sha256=stored.sha256,
+        created_at=timestamp(stored.created_at),
     )
 
 

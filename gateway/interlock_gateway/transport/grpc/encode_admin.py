@@ -20,7 +20,7 @@ from interlock_gateway.providers.mcp.provider import McpProvider
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.registry.pins import Pin
 from interlock_gateway.registry.registered import RegisteredTool
-from interlock_gateway.transport.grpc.encode import classification, json_bytes, timestamp
+from interlock_gateway.transport.grpc.encode import classification, duration, json_bytes, timestamp
 from interlock_gateway.transport.grpc.encode_tool import pin_state, tool_definition
 
 LONGEST_LINE = 300
@@ -169,9 +169,9 @@ def _counts(counted: "Counter[str]") -> list[session_report_pb2.LabelledCount]:
 
 
 def provider_info(
-    connection: Connection, tools: tuple[RegisteredTool, ...], redact: Callable[[str], str]
+    connection: Connection, tools: tuple[RegisteredTool, ...], redact: Callable[[str], str], now: float
 ) -> registry_pb2.ProviderInfo:
-    """A provider and the state of its connection, without what `redact` knows for a secret."""
+    """A provider and the state of its connection at that Unix time, without what `redact` knows for a secret."""
     spec = connection.spec
     connected = connection.connected_since is not None
     state = registry_pb2.PROVIDER_STATE_READY if connected else registry_pb2.PROVIDER_STATE_UNREACHABLE
@@ -190,8 +190,10 @@ def provider_info(
         unconfirmed_tools=sum(tool.pin_state is PinState.UNCONFIRMED for tool in tools),
         last_error=_last_error(connection, redact),
         connected_since=timestamp(connection.connected_since),
+        calls_in_flight=connection.provider.in_flight,
         configured=connection.configured,
         warnings=connection.problems,
+        retry_after=duration(None if connection.retry_at is None else max(0.0, connection.retry_at - now)),
     )
 
 
