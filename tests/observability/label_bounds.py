@@ -47,7 +47,7 @@ BOUNDS = {
     "outcome": Bound(len(RollbackOutcome), "what may come of it, a closed set"),
     "pin": Bound(len(PinState), "`pinned`, `changed`, `unconfirmed`"),
     "principal_kind": Bound(MAX_PRINCIPAL_KINDS + 1, "how callers are authenticated; never who they are"),
-    "process": Bound(3, "`gateway`, `policy`, `candidate`"),
+    "process": Bound(5, "`gateway`, `policy`, `inputs`, `schemas`, `candidate`"),
     "profile": Bound(1, "the active profile"),
     "provider": Bound(MAX_PROVIDERS, "configured and registered providers; those that are down come first"),
     "reason": Bound(len(RequestFault), "the reasons of errors, a closed set"),
