@@ -7,6 +7,8 @@ import stat
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from interlock_gateway.facts.listing import Listing
+
 MAX_PATH_BYTES = 4096
 MAX_NAME_BYTES = 255
 MAX_COMPONENTS = 256
@@ -50,11 +52,12 @@ class Workspace:
     not make a root of it.
     """
 
-    __slots__ = ("_lookups", "_places", "_roots", "base")
+    __slots__ = ("_lookups", "_places", "_roots", "base", "listing")
 
     def __init__(self, workdir: str, roots: tuple[str, ...], within: tuple[str, ...]) -> None:
         self._places: dict[tuple[str | None, str], Place] = {}
         self._lookups = _Lookups()
+        self.listing = Listing()
         outer = self._resolved(within)
         known = [
             (root, path) for root, path in self._resolved(roots) if any(_lies_in(path, bound) for _, bound in outer)

@@ -30,16 +30,33 @@ tame if {
 	every write in found.writes {
 		write.inside == true
 	}
+	count(secret_words) == 0
 	files := data.interlock.settings.file
 	every path in found.paths {
 		path.inside == true
+		path.glob == false
 		is_string(path.normalised)
 		not secret_path(files, path)
 	}
 }
 
 secret_path(list, path) if {
-	segments := split(lower(path.normalised), "/")
+	secret_text(list, path.normalised)
+} else if {
+	not shows_as_given(path)
+	secret_text(list, trim(path.given, `"'`))
+}
+
+shows_as_given(path) if {
+	is_string(path.normalised)
+	endswith(path.normalised, path.given)
+}
+
+placed(path) if is_string(path.normalised)
+
+secret_text(list, text) if {
+	is_string(text)
+	segments := split(lower(text), "/")
 	data.interlock.rules.file.secret(list, segments[count(segments) - 1], segments)
 }
 

@@ -156,10 +156,38 @@ bash_path(given, inside) := {
 	"glob": false,
 	"tilde": false,
 	"symlink": false,
+	"pattern": null,
 	"location": {true: "inside", false: "outside"}[inside],
 	"normalised": given,
 	"inside": inside,
 }
+
+# A path that is a pattern, for Python files unless the changes say otherwise.
+pattern_path(given, changes) := object.union(bash_path(given, true), {
+	"glob": true,
+	"pattern": object.union(
+		{
+			"known": true,
+			"matches": ["a.py"],
+			"links": [],
+			"name": `(?m)^(?:(?:[^.].*)?\x{2e}py)$`,
+			"begins": `(?m)^(?:(?:[^.].*)?)$`,
+			"ends": `(?m)^(?:(?:(?:(?:.*\x{2e})?p)?y)?)$`,
+			"directory": `(?m)^(?:(?:[^.].*)?\x{2e}py)$`,
+		},
+		changes,
+	),
+})
+
+# A pattern that can stand for a secret, of which nothing is known.
+unseen_pattern := pattern_path("/w/i*", {
+	"known": false,
+	"matches": [],
+	"name": `(?m)^(?:i.*)$`,
+	"begins": `(?m)^(?:(?:i.*)?)$`,
+	"ends": `(?m)^(?:.*)$`,
+	"directory": `(?m)^(?:i.*)$`,
+})
 
 # A call of a tool that takes a path, with what was found out about the path.
 touching(call, argument) := object.union(call, {

@@ -14,6 +14,7 @@ routine if {
 	every path in found.paths {
 		plain(path)
 		well_placed(path)
+		not written_by_pattern(path)
 	}
 	every write in found.writes {
 		write.location == "stream"
@@ -29,6 +30,13 @@ well_placed(path) if {
 } else if {
 	path.location == "stream"
 	path.role == "redirection"
+}
+
+# Where a pattern writes is known when all is known that it stands for.
+written_by_pattern(path) if {
+	path.glob
+	not path.pattern.known
+	writing_files(script.commands[path.command])
 }
 
 routine_command(command) if {

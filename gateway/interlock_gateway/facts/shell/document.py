@@ -1,13 +1,15 @@
 """Turns a survey into the `bash` part of a facts document."""
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.facts.patterns import expressions
 from interlock_gateway.facts.places import Workspace
 from interlock_gateway.facts.shell import outline
 from interlock_gateway.facts.shell.reading import HOLE, Redirection, Scope, Word
 from interlock_gateway.facts.shell.survey import Found, Survey
-from interlock_gateway.facts.shell.whereabouts import NOWHERE, Spot, Whereabouts, path_texts
+from interlock_gateway.facts.shell.whereabouts import NOWHERE, Matched, Spot, Whereabouts, path_texts
 
 MAX_PATHS = 1_000
+MAX_MATCHES = 500
 MAX_ERRORS = 8
 MAX_SHOWN = 240
 
@@ -29,6 +31,7 @@ class _Document:
         self.pipelines: list[list[list[str | None]]] = []
         self.pipeline_of: dict[int, int] = {}
         self.dropped_paths = False
+        self.matches_left = MAX_MATCHES
 
     def build(self) -> JsonObject:
         survey = self.survey
@@ -156,9 +159,20 @@ class _Document:
                 "glob": word.glob,
                 "tilde": word.tilde,
                 "symlink": spot.symlink,
+                "pattern": self._matched(spot.pattern) if spot.pattern else None,
                 **_spot(spot),
             }
         )
+
+    def _matched(self, pattern: Matched) -> JsonObject:
+        self.matches_left -= len(pattern.paths) + len(pattern.links)
+        listed = self.matches_left >= 0
+        return {
+            "known": pattern.known and listed,
+            "matches": [_text(path) for path in pattern.paths if listed],
+            "links": [_text(path) for path in pattern.links if listed],
+            **expressions(list(pattern.names)),
+        }
 
     def _pipeline(self, found: Found) -> tuple[int | None, int | None]:
         """The innermost pipeline of a command and its stage there; enters its name in every pipeline around it."""
@@ -215,6 +229,10 @@ def _assignment(word: Word) -> JsonObject:
 
 def _spot(spot: Spot) -> dict[str, JsonValue]:
     return {"location": spot.location, "normalised": spot.normalised, "inside": spot.inside}
+
+
+def _text(path: str) -> str:
+    return path.encode("utf-8", "replace").decode("utf-8")
 
 
 def shown(text: str) -> str:

@@ -72,6 +72,18 @@ _COMMAND = _object(
         ),
     }
 )
+_PATTERN = _object(
+    {
+        "known": _BOOLEAN,
+        "matches": _STRINGS,
+        "links": _STRINGS,
+        "name": _STRING,
+        "begins": _STRING,
+        "ends": _STRING,
+        "directory": _STRING,
+    },
+    nullable=True,
+)
 _PATH = _object(
     {
         "command": _MAYBE_INDEX,
@@ -81,6 +93,7 @@ _PATH = _object(
         "glob": _BOOLEAN,
         "tilde": _BOOLEAN,
         "symlink": _BOOLEAN,
+        "pattern": _PATTERN,
         **_SPOT,
     }
 )

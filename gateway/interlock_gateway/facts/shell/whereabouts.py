@@ -2,9 +2,11 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from interlock_gateway.facts.listing import TooMuchError
+from interlock_gateway.facts.patterns import SPECIAL, NamePattern, names_of
 from interlock_gateway.facts.places import Place, Workspace
 from interlock_gateway.facts.shell.reading import HOLE, PROCESS, Frame, Scope, Word
 from interlock_gateway.facts.shell.survey import Found, Survey
@@ -16,19 +18,36 @@ _CHANGES = frozenset({"cd", "chdir", "pushd", "popd"})
 _LATER = frozenset({"trap", "alias"})
 _STREAM = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/[0-9]+)")
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
-_PATTERN = re.compile(r"[*?\[]")
 _OPTION_VALUE = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_.-]*=(.*)", re.DOTALL)
 _ATTACHED = re.compile(r"-[A-Za-z]([./~].*|.*/.*)", re.DOTALL)
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\w.@-]+:[^/]*/")
 
 
 @dataclass(frozen=True, slots=True)
+class Matched:
+    """What a pattern stands for, name by name, and the paths that were found for it, below where the pattern begins.
+
+    `links` is where those lead that are symbolic links. `known` says that these are all: something was found, and not
+    too much.
+    """
+
+    names: tuple[NamePattern, ...]
+    paths: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a word leads: a file inside or outside the roots, a stream such as /dev/null, a network connection."""
+    """Where a word leads: a file inside or outside the roots, a stream such as /dev/null, a network connection.
+
+    A pattern leads outside when one of the files does that it stands for; `pattern` is what these are.
+    """
 
     location: Location
     normalised: str | None = None
     symlink: bool = False
+    pattern: Matched | None = None
 
     @property
     def inside(self) -> bool:
@@ -83,18 +102,44 @@ class Whereabouts:
         """Where `text`, which is `word` or a part of it, leads when the command `found` runs."""
         special = _special(text)
         if special or HOLE in text or (found is not None and found.moved):
-            return special or _UNKNOWN
+            spot = special or _UNKNOWN
+            return replace(spot, pattern=Matched(tuple(names_of(text.replace(HOLE, "*"))))) if word.glob else spot
         directories = self._directories if found is None else self._of(found.scope)
-        return self._pattern(text, directories) if word.glob else self._joint(text, directories)
+        if not word.glob:
+            return self._joint(text, directories)
+        return self._pattern(text, directories, quoted=word.quoted)
 
-    def _pattern(self, text: str, directories: list[str]) -> Spot:
-        pattern = _PATTERN.search(text)
-        fixed = text[: pattern.start()].rpartition("/") if pattern else (text, "", "")
+    def _pattern(self, text: str, directories: list[str], *, quoted: bool) -> Spot:
+        special = SPECIAL.search(text)
+        fixed = text[: special.start()].rpartition("/") if special else (text, "", "")
         rest = text[len(fixed[0]) + len(fixed[1]) :]
+        names = names_of(rest, quoted=quoted)
         if ".." in rest:
-            return _UNKNOWN
-        spot = self._joint((fixed[0] + fixed[1]) or ".", directories)
-        return Spot(spot.location, spot.normalised and f"{spot.normalised.rstrip('/')}/{rest}", spot.symlink)
+            return Spot("unknown", pattern=Matched(tuple(names)))
+        before = (fixed[0] + fixed[1]) or "."
+        spot = self._joint(before, directories)
+        shown = spot.normalised and f"{spot.normalised.rstrip('/')}/{rest}"
+        unseen = Spot(spot.location, shown, spot.symlink, Matched(tuple(names)))
+        if not spot.inside:
+            return unseen
+        starts = {self._workspace.locate(before, directory).normalised for directory in directories}
+        try:
+            listing = self._workspace.listing
+            paths = {path: start for start in starts if start for path in listing.matches(start, names)}
+        except TooMuchError:
+            return replace(unseen, location="unknown")
+        return self._found(paths, unseen, names) if paths else unseen
+
+    def _found(self, paths: dict[str, str], unseen: Spot, names: list[NamePattern]) -> Spot:
+        """Where all of the paths lead that a pattern stands for, each with the directory that it begins in."""
+        places = {path: self._workspace.locate(path) for path in paths}
+        links = [place.normalised for path, place in places.items() if place.normalised not in {None, path}]
+        below = tuple(path.removeprefix(start).lstrip("/") for path, start in paths.items())
+        matched = Matched(tuple(names), below, tuple(link for link in links if link), known=True)
+        outside = [place for place in places.values() if not place.inside]
+        spot = _spot(outside) if outside else unseen
+        symlink = unseen.symlink or any(place.symlink for place in places.values())
+        return replace(spot, symlink=symlink, pattern=matched)
 
     def exists(self, text: str, found: Found) -> bool:
         """Whether a plain word happens to be the name of something in a directory the command may run in."""

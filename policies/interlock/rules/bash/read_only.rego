@@ -45,7 +45,7 @@ whereabouts_known(found) if {
 	}
 }
 
-# A path inside that is no pattern for hidden files.
+# A path inside that is no pattern for hidden files, nor for what may be a secret.
 plain(path) if {
 	path.inside == true
 	path.glob == false
@@ -54,6 +54,7 @@ plain(path) if {
 	path.inside == true
 	given := path.given
 	not hidden(given)
+	settled(path)
 }
 
 hidden(given) if {

@@ -83,7 +83,7 @@ test_bash_read_only_is_silent_for_what_is_not_literal if {
 		{"functions": ["ls"]},
 		{"aliases": ["ls"]},
 		{"paths": [bash_path("/etc/passwd", false)]},
-		{"paths": [object.union(bash_path("/w/.e*", true), {"glob": true})]},
+		{"paths": [pattern_path("/w/.e*", {})]},
 		{"directory": {"changed": true, "location": "unknown", "normalised": null, "inside": false}},
 	]
 	every facts in unusual {
@@ -105,9 +105,31 @@ test_bash_read_only_is_silent_for_names_of_secrets if {
 }
 
 test_bash_read_only_allows_patterns_for_visible_files if {
-	visible := {"paths": [object.union(bash_path("/w/src/*.py", true), {"glob": true})]}
-	call := running(object.union({"commands": [command(["cat", "src/*.py"])]}, visible))
-	verdicts("bash/read_only") == {"allow"} with input as call
+	verdicts("bash/read_only") == {"allow"} with input as reading_by(pattern_path("/w/src/*.py", {}))
+	verdicts("bash/read_only") == {"allow"} with input as reading_by(pattern_path("/w/src/*.py", {"known": false}))
+}
+
+test_bash_read_only_lets_names_of_whatever_it_is_be_shown if {
+	naming := running({"commands": [command(["ls", "/w/i*"])], "paths": [unseen_pattern]})
+	verdicts("bash/read_only") == {"allow"} with input as naming
+}
+
+reading_by(path) := running({"commands": [command(["cat", path.given])], "paths": [path]})
+
+test_bash_read_only_is_silent_without_the_fields_of_a_pattern if {
+	call := reading_by(pattern_path("/w/src/*.py", {"known": false}))
+	every field in {"name", "begins", "ends", "directory"} {
+		silent("bash/read_only") with input as without(call, concat("/", ["call/facts/bash/paths/0/pattern", field]))
+	}
+	every field in {"pattern", "inside", "given"} {
+		silent("bash/read_only") with input as without(call, concat("/", ["call/facts/bash/paths/0", field]))
+	}
+	silent("bash/read_only") with input as without(reading_by(bash_path("/w/x", true)), "call/facts/bash/paths/0/glob")
+	seen := reading_by(object.union(unseen_pattern, {"pattern": {"known": true, "matches": ["i.py"]}}))
+	verdicts("bash/read_only") == {"allow"} with input as seen
+	every field in {"known", "matches", "links"} {
+		silent("bash/read_only") with input as without(seen, concat("/", ["call/facts/bash/paths/0/pattern", field]))
+	}
 }
 
 test_bash_read_only_is_silent_without_the_fields_it_reads if {

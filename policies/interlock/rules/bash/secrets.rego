@@ -2,7 +2,9 @@ package interlock.rules.bash
 
 # METADATA
 # title: Secrets in commands
-# description: Commands are given no file that holds secrets; the settings of the class `file` say which these are.
+# description: |
+#   Commands are given no file that holds secrets, by its name or by a pattern that stands for it, whether or not the
+#   gateway sees such a file. The settings of the class `file` say which these are.
 # custom:
 #   requirements: [POL-4]
 hazard_findings contains {
@@ -17,6 +19,49 @@ hazard_findings contains {
 secrets contains object.get(path, "given", "a file") if {
 	list := data.interlock.settings.file
 	some path in script.paths
-	is_string(path.normalised)
 	secret_path(list, path)
+	not only_named(path)
 }
+
+secrets contains sprintf("%s, which %s stands for", [match, object.get(path, "given", "a pattern")]) if {
+	list := data.interlock.settings.file
+	some path in script.paths
+	path.glob
+	some match in matched_secrets(list, path)
+	not shows_names(path)
+}
+
+secrets contains word if some word in secret_words
+
+# Nobody sees a file there; that it is listed or asked about shows nothing of it.
+only_named(path) if {
+	not placed(path)
+	shows_names(path)
+}
+
+# Words that are named like files with secrets, whether or not the gateway sees such a file.
+secret_words contains operand if {
+	list := data.interlock.settings.file
+	some command in script.commands
+	not names_only(command)
+	some index, operand in command.operands
+	secret_text(list, operand)
+	not searched_for(command, index)
+}
+
+secret_words contains word if {
+	list := data.interlock.settings.file
+	some command in script.commands
+	some word in command.argv
+	is_string(word)
+	startswith(word, "-")
+	count(word) > 4
+	secret_text(list, option_value(word))
+}
+
+# What a search looks for is no file.
+searched_for(command, 0) if command.name in {"egrep", "fgrep", "grep", "rg"}
+
+option_value(word) := substring(word, indexof(word, "=") + 1, -1) if contains(word, "=")
+
+else := substring(word, 2, -1)
