@@ -70,7 +70,7 @@ class InputSchema:
     def at_once(self, document: Document) -> tuple[str, ...] | None:
         """Up to five failing paths; `None` when that has to be found out aside, with `found_aside`."""
         here, raw = self._here, document.raw
-        if here is None or not self._is_short(here, raw):
+        if here is None or (len(raw) > self.free_bytes and not self._is_short(here, raw)):
             return None
         if here.compiled.is_valid(document.value):
             return ()

@@ -1,6 +1,6 @@
 """Values against a JSON Schema (PIPE-4): draft 2020-12, compiled once per definition; nothing is fetched."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import jsonschema_rs
@@ -22,10 +22,10 @@ class CompiledSchema:
     """A schema compiled by jsonschema-rs, with its linear-time regular expressions and no way out to the network.
 
     What it takes to compile it and to check something depends on the schema alone, and may be without end: whoever
-    has it from others asks `input_schema` for one.
+    has it from others asks `input_schema` for one. `is_valid` says whether a value fits.
     """
 
-    __slots__ = ("_validator",)
+    __slots__ = ("_validator", "is_valid")
 
     def __init__(self, schema: FrozenJsonObject, *, pattern_bytes: int = MOST_PATTERN_BYTES) -> None:
         """Raises `InvalidSchemaError`, also when a pattern needs more than `pattern_bytes` compiled."""
@@ -38,10 +38,7 @@ class CompiledSchema:
             if type(error).__name__ != "PanicException":
                 raise
             raise InvalidSchemaError(_PANICS) from None
-
-    def is_valid(self, value: JsonValue) -> bool:
-        """Whether `value` fits."""
-        return self._validator.is_valid(value)
+        self.is_valid: Callable[[JsonValue], bool] = self._validator.is_valid
 
     def problems(self, value: JsonValue) -> tuple[str, ...]:
         """Up to five failing paths, each in words a model can fix; empty when `value` is valid.
@@ -49,7 +46,7 @@ class CompiledSchema:
         All that fails is found first, with what fails further in for each alternative: it takes much longer than
         `is_valid`, and much memory.
         """
-        if self._validator.is_valid(value):
+        if self.is_valid(value):
             return ()
         errors = islice(self._validator.iter_errors(value), MAX_REPORTED)
         return tuple(f"{_path(error.instance_path)}: {error.message[:_MAX_MESSAGE]}" for error in errors)
