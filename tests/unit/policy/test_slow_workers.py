@@ -6,7 +6,6 @@ with even more to do (REL-8).
 
 import asyncio
 import socket
-import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from engine_bundles import bundle
 from interlock_gateway.policy.embedded import pool
 from interlock_gateway.policy.embedded.pool import WorkerPool
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
-from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits
+from interlock_gateway.policy.embedded.process import Evaluation, Process, Worker, WorkerLimits
 from interlock_gateway.policy.embedded.wire import LARGE_BYTES, Reply
 from waiting import eventually
 
@@ -84,12 +83,16 @@ async def two(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[WorkerPool
     def launch(
         _limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]
     ) -> Pretended:
-        process = cast("subprocess.Popen[bytes]", SimpleNamespace(pid=0))
+        process = cast("Process", SimpleNamespace(pid=0))
         with socket.socket() as nowhere:
             made.append(Pretended(process, nowhere, asyncio.get_running_loop(), on_reply, on_gone))
         return made[-1]
 
+    async def refuse(_: object) -> None:
+        raise BlockingIOError
+
     monkeypatch.setattr(pool, "launch", launch)
+    monkeypatch.setattr(pool.Nursery, "born", refuse)
     monkeypatch.setattr(pool, "STALLED_S", 60.0)
     tried = WorkerPool(bundle(), SETTINGS)
     await tried.start()

@@ -14,6 +14,7 @@ from interlock_gateway.isolation.priority import give_way, go_last
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
+from interlock_gateway.policy.embedded.nursery import Nursery
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
@@ -37,7 +38,7 @@ HUNG = 4
 STALLED_S = 0.05
 # One that has given way to all others for so long without having had much of the processor is sent to another, too.
 STARVED_S = 0.1
-# What an evaluation may take in any case, also when its time has passed while it waited for a worker.
+# What an evaluation may take in any case, also when its time has passed while it waited.
 LEAST_S = 0.05
 
 
@@ -55,6 +56,7 @@ class WorkerPool:
         self._policies = pack(
             [bundle.data_json, *(text for module in modules for text in (module.package, module.source))]
         )
+        self._nursery = Nursery(self._policies, self._limits, settings.spare_s)
         self._workers: list[Worker] = []
         self._every_worker: set[Worker] = set()
         self._starting: set[asyncio.Task[Any]] = set()
@@ -131,6 +133,7 @@ class WorkerPool:
             while ending := {*self._starting, *(worker.reaped for worker in self._every_worker)}:
                 await asyncio.wait(ending)
         finally:
+            self._nursery.end()
             for worker in tuple(self._every_worker):
                 worker.bury()
 
@@ -299,7 +302,7 @@ class WorkerPool:
         while True:
             await asyncio.sleep(RESPAWN_DELAYS_S[min(self._failed_starts, len(RESPAWN_DELAYS_S) - 1)])
             try:
-                worker = await self._start_worker()
+                worker = await self._replacement()
             except PolicyUnavailableError:
                 self._failed_starts += 1
             else:
@@ -346,12 +349,28 @@ class WorkerPool:
             if not outcome.ready:
                 raise PolicyUnavailableError("a policy worker ended")
 
+    async def _replacement(self) -> Worker:
+        """As `_start_worker`, mostly for little."""
+        try:
+            born = Worker(*await self._nursery.born(), self._loop, self._on_reply, self._on_gone)
+        except OSError:
+            return await self._start_worker()
+        return await self._loaded(self._known(born))
+
     async def _start_worker(self) -> Worker:
         """A worker that holds the policies. Raises `PolicyUnavailableError`; then its process is killed."""
-        worker = self._launch()
+        try:
+            worker = launch(self._limits, self._on_reply, self._on_gone)
+        except OSError as error:
+            raise PolicyUnavailableError(f"a policy worker could not be started: {error}") from error
+        return await self._loaded(self._known(worker), self._policies)
+
+    async def _loaded(self, worker: Worker, policies: bytes | None = None) -> Worker:
+        """The same worker once it holds the policies, which it is sent unless it has them."""
         try:
             await worker.connect()
-            worker.load(self._policies)
+            if policies is not None:
+                worker.load(policies)
             await asyncio.wait([worker.loaded], timeout=LOAD_TIMEOUT_S)
             self._check_loaded(worker)
             if self._settings.in_background:
@@ -364,12 +383,8 @@ class WorkerPool:
             raise
         return worker
 
-    def _launch(self) -> Worker:
-        """A worker whose process runs, known to the pool from then on until it is gone."""
-        try:
-            worker = launch(self._limits, self._on_reply, self._on_gone)
-        except OSError as error:
-            raise PolicyUnavailableError(f"a policy worker could not be started: {error}") from error
+    def _known(self, worker: Worker) -> Worker:
+        """A worker whose process runs, known to the pool from now on until it is gone."""
         if self._settings.in_background:
             go_last(worker.process.pid)
         self._every_worker.add(worker)
@@ -377,13 +392,8 @@ class WorkerPool:
         return worker
 
     def _check_loaded(self, worker: Worker) -> None:
-        if not worker.loaded.done():
-            raise PolicyUnavailableError("the policies took too long to load")
-        if worker.loaded.cancelled():
-            raise PolicyUnavailableError("the policy worker ended while it loaded the policies")
-        reply, payload = worker.loaded.result()
-        if reply is not Reply.OK:
-            raise PolicyUnavailableError(relocate(payload.decode("utf-8", "replace"), self._linked))
+        if problem := worker.unloaded():
+            raise PolicyUnavailableError(relocate(problem, self._linked))
 
 
 def _unavailable() -> DecisionError:

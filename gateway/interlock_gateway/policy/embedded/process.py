@@ -2,9 +2,7 @@
 
 import asyncio
 import importlib.util
-import signal
 import socket
-import subprocess
 import time
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from interlock_gateway.isolation.priority import give_way
 from interlock_gateway.isolation.process import start_isolated
@@ -68,6 +67,27 @@ class WorkerLimits:
     processor_s: float
 
 
+class Process(Protocol):
+    """A child process, however it came to be."""
+
+    @property
+    def pid(self) -> int:
+        """Its id; nobody else's until its end was waited for."""
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended; `None` until that was found out."""
+
+    def poll(self) -> int | None:
+        """Find out how it ended, if it has."""
+
+    def wait(self) -> int:
+        """Wait for its end, and say how it ended."""
+
+    def kill(self) -> None:
+        """End it now."""
+
+
 @cache
 def _engine_directory() -> str:
     """Where the engine's package lies. It is not imported here: the gateway itself never evaluates Rego."""
@@ -88,7 +108,7 @@ class Worker(asyncio.Protocol):
     the queue are large; `is_kept` says that it gives way to all others, and is there for large ones.
     """
 
-    process: subprocess.Popen[bytes]
+    process: Process
     _socket: socket.socket
     loop: asyncio.AbstractEventLoop
     on_reply: Callable[["Worker"], None]
@@ -134,6 +154,15 @@ class Worker(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(frame(policies))
 
+    def unloaded(self) -> str:
+        """Why it does not hold the policies, in the engine's words if those are what is wrong; empty when it does."""
+        if not self.loaded.done():
+            return "the policies took too long to load"
+        if self.loaded.cancelled():
+            return "the policy worker ended while it loaded the policies"
+        reply, payload = self.loaded.result()
+        return "" if reply is Reply.OK else payload.decode("utf-8", "replace") or "the policies cannot be loaded"
+
     def send(self, evaluation: Evaluation) -> None:
         """Queue `evaluation` and send its document."""
         assert self._transport is not None
@@ -164,7 +193,7 @@ class Worker(asyncio.Protocol):
         """End the process now; `reaped` follows, and `on_gone` if it was connected."""
         if not self._ending:
             self._ending = True
-            self.process.send_signal(signal.SIGKILL)
+            self.process.kill()
             self._reap()
         if self._transport is not None:
             self._transport.abort()
@@ -243,9 +272,13 @@ def _processor_clock(process_id: int) -> int:
     return ~process_id << 3 | 2
 
 
+def worker_arguments(limits: WorkerLimits) -> tuple[object, ...]:
+    """What the script of a worker is told behind its descriptor."""
+    return _engine_directory(), DECISION_RULE, limits.memory_bytes, limits.processor_s
+
+
 def launch(limits: WorkerLimits, on_reply: Callable[[Worker], None], on_gone: Callable[[Worker], None]) -> Worker:
     """Start a worker, to be connected. Raises `OSError` when the system has no room for a process."""
-    engine = (_engine_directory(), DECISION_RULE, limits.memory_bytes, limits.processor_s)
-    process, ours = start_isolated(WORKER_SCRIPT, *engine, environment=ALLOCATOR)
+    process, ours = start_isolated(WORKER_SCRIPT, *worker_arguments(limits), environment=ALLOCATOR)
     ours.settimeout(0)
     return Worker(process, ours, asyncio.get_running_loop(), on_reply, on_gone)

@@ -104,6 +104,19 @@ def serve(descriptor: int, rule: str, processor_seconds: float) -> None:
     except BaseException as error:  # noqa: BLE001 - the engine panics as a BaseException
         send(descriptor, ERROR, words(error))
         return
+    evaluate(descriptor, requests, engine, policies, rule=rule, processor_seconds=processor_seconds)
+
+
+def evaluate(
+    descriptor: int,
+    requests: "Iterator[bytes]",
+    engine: "regorus.Engine",
+    policies: bytes,
+    *,
+    rule: str,
+    processor_seconds: float,
+) -> None:
+    """Say that the policies are loaded, then answer until the gateway is gone."""
     send(descriptor, OK, b"")
     for document in requests:
         # The gateway kills a worker that takes too long. This is for the day when the gateway is gone first: the

@@ -1,0 +1,199 @@
+"""Workers that take the place of lost ones come from a process that holds the policies (decision 0129)."""
+
+import asyncio
+import json
+import os
+import signal
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+from engine_bundles import answering, bundle
+from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.embedded import nursery_worker
+from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
+from interlock_gateway.policy.embedded.nursery import Nursery
+from interlock_gateway.policy.embedded.process import ALLOCATOR, WorkerLimits
+from interlock_gateway.policy.embedded.wire import pack
+from scheduling import IDLE, place_of
+from waiting import eventually
+
+SETTINGS = PoolSettings(workers=1, most_workers=2, timeout_s=30.0, memory_bytes=32 * 1024 * 1024)
+ANSWER = b'{"do": "answer", "say": "hello"}'
+SCRIPT = Path(nursery_worker.__file__).name
+
+
+@asynccontextmanager
+async def running(
+    policies: PolicyBundle | None = None, settings: PoolSettings = SETTINGS
+) -> AsyncIterator[EmbeddedEngine]:
+    engine = EmbeddedEngine(policies or bundle(), settings)
+    await engine.start()
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+@asynccontextmanager
+async def a_nursery() -> AsyncIterator[Nursery]:
+    policies = pack(["{}", "main.rego", answering("born").modules[0][1]])
+    nursery = Nursery(policies, WorkerLimits(1 << 26, 2.0), spare_s=10.0)
+    try:
+        yield nursery
+    finally:
+        nursery.end()
+
+
+def children() -> set[int]:
+    """Every process that this one started and has not waited for yet, whether it still runs or not."""
+    lists = ((task / "children").read_text() for task in Path("/proc/self/task").iterdir())
+    return {int(process_id) for words in lists for process_id in words.split()}
+
+
+def read(process_id: int, name: str) -> str:
+    return Path(f"/proc/{process_id}/{name}").read_text()
+
+
+def runs(process_id: int) -> str:
+    return read(process_id, "cmdline").replace("\0", " ")
+
+
+def sockets_of(process_id: int) -> list[bool]:
+    """Of each open descriptor whether it is a socket."""
+    return [stat.S_ISSOCK(one.stat().st_mode) for one in Path(f"/proc/{process_id}/fd").iterdir()]
+
+
+def nurseries() -> set[int]:
+    """Those among our children that never answer: what came from them has another process's line, too."""
+    return {one for one in children() if SCRIPT in runs(one) and os.getpgid(one) == one}
+
+
+async def replaced(engine: EmbeddedEngine) -> int:
+    """Lose the only worker; the one that took its place."""
+    (before,) = engine.process_ids
+    os.kill(before, signal.SIGKILL)
+    await eventually(lambda: engine.ready and engine.process_ids[0] != before)
+    return engine.process_ids[0]
+
+
+async def said(engine: EmbeddedEngine) -> str:
+    return str(json.loads((await engine.evaluate(ANSWER)).document)["said"])
+
+
+async def failure(engine: EmbeddedEngine, document: bytes) -> GatewayErrorCode:
+    with pytest.raises(DecisionError) as caught:
+        await engine.evaluate(document)
+    return caught.value.code
+
+
+@pytest.mark.req("ENG-4")
+async def test_what_takes_a_lost_workers_place_is_our_own_child_with_nothing_but_its_socket() -> None:
+    async with running() as engine:
+        process_id = await replaced(engine)
+        assert await said(engine) == "hello"
+        assert process_id in children()
+        (nursery,) = nurseries()
+        assert os.getpgid(process_id) == nursery != os.getpgid(0)
+        assert sorted(sockets_of(process_id)) == [False, False, False, True]
+        words = read(process_id, "environ").split("\0")
+        assert {word.partition("=")[0] for word in words if word} <= ALLOCATOR.keys()
+
+
+@pytest.mark.req("REL-7")
+async def test_what_takes_a_runaways_place_has_its_whole_share_of_the_processor() -> None:
+    ours = place_of(os.getpid())
+    async with running() as engine:
+        (first,) = engine.process_ids
+        runaway = asyncio.create_task(failure(engine, b'{"do": "loop"}'))
+        await eventually(lambda: len(engine.process_ids) == 2)
+        assert place_of(first).policy == IDLE
+        assert place_of(engine.process_ids[1]) == ours
+        assert SCRIPT in runs(engine.process_ids[1])
+        assert await said(engine) == "hello"
+        runaway.cancel()
+
+
+@pytest.mark.req("ENG-4")
+async def test_it_has_the_limits_of_any_other_worker() -> None:
+    async with running() as engine:
+        process_id = await replaced(engine)
+        limits = [line.split() for line in read(process_id, "limits").splitlines()]
+        (core,) = (words for words in limits if words[1] == "core")
+        (space,) = (words for words in limits if words[1] == "address")
+        assert core[4:6] == ["0", "0"]
+        assert int(space[3]) < 1 << 30
+        assert await failure(engine, b'{"do": "bomb"}') is GatewayErrorCode.POLICY_CRASHED
+        assert await said(engine) == "hello"
+
+
+@pytest.mark.req("ENG-4")
+async def test_many_lost_workers_leave_one_process_and_that_ends_when_none_is_lost_for_long() -> None:
+    before = children()
+    async with running(settings=PoolSettings(workers=1, most_workers=1, timeout_s=30.0, spare_s=0.5)) as engine:
+        for _ in range(5):
+            last = await replaced(engine)
+        assert children() - before == {last, *nurseries()}
+        assert len(nurseries()) == 1
+        await eventually(lambda: not nurseries())
+        assert await said(engine) == "hello", "who came from it lives on"
+        assert await replaced(engine) != last
+    assert children() == before
+
+
+@pytest.mark.req("ENG-4")
+async def test_without_it_workers_are_started_as_the_first_ones_were() -> None:
+    async with running() as engine:
+        await replaced(engine)
+        os.kill(nurseries().pop(), signal.SIGKILL)
+        assert SCRIPT not in runs(await replaced(engine))
+        assert SCRIPT in runs(await replaced(engine)), "and then there is one again"
+        assert await said(engine) == "hello"
+
+
+@pytest.mark.req("ENG-4")
+async def test_where_the_system_does_not_allow_it_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def refuse(script: Path, *_: object, **__: object) -> None:
+        tried.append(script)
+        raise PermissionError
+
+    monkeypatch.setattr("interlock_gateway.policy.embedded.nursery.start_isolated", refuse)
+    async with running() as engine:
+        for _ in range(3):
+            assert SCRIPT not in runs(await replaced(engine))
+    assert len(tried) == 1
+
+
+@pytest.mark.req("ENG-4")
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8])
+async def test_a_birth_that_is_broken_off_leaves_no_process(turns: int) -> None:
+    before = children()
+    async with a_nursery() as nursery:
+        for _ in range(2):  # with and without the time that it takes to load
+            birth = asyncio.create_task(nursery.born())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            birth.cancel()
+            with suppress(asyncio.CancelledError):
+                process, ours = await birth  # it was faster
+                ours.close()
+                process.kill()
+                process.wait()
+            assert children() - before <= nurseries()
+    assert children() == before
+
+
+@pytest.mark.req("LIFE-3")
+async def test_policies_that_were_replaced_leave_nothing_that_could_become_a_worker() -> None:
+    async with running(answering("first")) as engine:
+        await replaced(engine)
+        (old,) = nurseries()
+        await engine.replace(answering("second"))
+        await eventually(lambda: old not in children())
+        await replaced(engine)
+        assert await said(engine) == "second"
