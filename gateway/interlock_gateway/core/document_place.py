@@ -40,7 +40,7 @@ def first_fault(value: "JsonValue | Fault", max_depth: int) -> str | None:
     What is wrong with an object or an array comes in front of what is wrong inside. `None` when nothing is.
     """
     path: list[_Step] = []
-    open_ = [iter([("", value)])]
+    open_: list[Iterator[tuple[_Step, JsonValue | Fault]]] = [iter([("", value)])]
     while open_:
         for step, item in open_[-1]:
             if type(item) in _PLAIN:  # first, because most of a large text is that

@@ -61,6 +61,7 @@ class ProxiedProvider:
     def __init__(self, name: str, answer_s: float) -> None:
         self.name = name
         self._answer_s = answer_s
+        self.in_flight = 0
 
     async def ready(self, deadline_s: float) -> None:
         """Return: it is asked for no connection."""
@@ -79,11 +80,14 @@ class ProxiedProvider:
                 return await call.outcome
             raise ProviderDownError(f"tools of {self.name} are called through its MCP gateway alone; nothing was run")
         call.let_through.set_result(invocation.input)
+        self.in_flight += 1
         try:
             async with asyncio.timeout(min(self._answer_s, invocation.deadline_s)):
                 return await call.outcome
         except TimeoutError:
             raise OutcomeUnknownError(NO_RESULT) from None
+        finally:
+            self.in_flight -= 1
 
     async def dry_run(self, invocation: Invocation) -> DryRun:  # noqa: ARG002 - the port's
         """Nothing can be previewed."""
