@@ -92,7 +92,7 @@ async def two(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[WorkerPool
         raise BlockingIOError
 
     monkeypatch.setattr(pool, "launch", launch)
-    monkeypatch.setattr(pool.Nursery, "born", refuse)
+    monkeypatch.setattr("interlock_gateway.policy.embedded.nursery.Nursery.born", refuse)
     monkeypatch.setattr(pool, "STALLED_S", 60.0)
     tried = WorkerPool(bundle(), SETTINGS)
     await tried.start()
