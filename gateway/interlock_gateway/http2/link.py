@@ -110,16 +110,22 @@ class Link(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take in what came, act on it, and send what that made."""
         self._heard = True
-        try:
-            self.http2.receive_data(data)
-        except NGH2Error as error:
-            _log.info("a connection broke the rules of HTTP/2", extra={"problem": str(error)})
-            self.abort()
+        if not self._take_in(data):
             return
         if self._handle() and len(data) <= LITTLE_BYTES and not self.http2.queued_body_size():
             self._flush_sometime()
         else:
             self.flush()
+
+    def _take_in(self, data: bytes) -> bool:
+        """Give libnghttp2 what came; false when that broke the rules, and the connection is closed."""
+        try:
+            self.http2.receive_data(data)
+        except NGH2Error as error:
+            _log.info("a connection broke the rules of HTTP/2", extra={"problem": str(error)})
+            self.abort()
+            return False
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell whoever is waiting."""

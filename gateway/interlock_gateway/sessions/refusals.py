@@ -64,4 +64,5 @@ class Refusals:
             times = [first_s * (0.5 + step / JITTER_STEPS) for step in range(JITTER_STEPS)]
             errors = tuple(RequestError(RequestFault.OVERLOADED, words, retry_s=retry_s) for retry_s in times)
             self._errors[words, self._doublings] = errors
-        return random.choices(errors, k=count)  # noqa: S311 - nobody gains from guessing it
+        first = random.randrange(JITTER_STEPS)  # noqa: S311 - nobody gains from guessing it
+        return (errors * (count // JITTER_STEPS + 2))[first : first + count]

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from time import thread_time
 
 from ngh2 import (
     DataReceived,
@@ -32,10 +31,9 @@ from interlock_gateway.http2.fields import (
 )
 from interlock_gateway.http2.status import Status, StatusError
 from interlock_gateway.identity.peer import Peer
-from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.http2.alike import Alike
 from interlock_gateway.transport.http2.call import Call, status_fields
-from interlock_gateway.transport.http2.elsewhere import SpeaksSecond
+from interlock_gateway.transport.http2.crowded import InACrowd
 from interlock_gateway.transport.http2.intake import SHARES, Intake
 from interlock_gateway.transport.tls.connected import OtherProtocolError, connected_peer
 
@@ -53,17 +51,12 @@ ANYBODYS_CALLS = 64
 """Calls that anybody may make, such as watches of health, that one connection may have under way at once."""
 LAST_HEARD_S = 1.0
 """How long a client is listened to that has been told all, and does not close."""
-LATELY_S = 0.25
-"""So long after a refusal it is only read every now and then what else comes on a connection; unless in that time
-something has come, or is under way, that passes by the gate, such as a decision about a checkpoint."""
-MANY_REFUSED = 8
-"""So many refusals for what was read at once are a lot: then it is not read on before others have had their turn."""
 _PLAIN = (b"grpc-accept-encoding", b"identity")
 
 _log = logging.getLogger(__name__)
 
 
-class ServerConnection(SpeaksSecond):
+class ServerConnection(InACrowd):
     """The server's end of a connection."""
 
     def __init__(self, intake: Intake) -> None:
@@ -78,11 +71,6 @@ class ServerConnection(SpeaksSecond):
         self._going = False
         self._refused: set[int] = set()
         self._resetting = False
-        self._alike: Alike | None = None
-        self._turned_away_at = float("-inf")
-        self._passing_by = 0
-        self._passed_by_at = float("-inf")
-        self._paused = False
         self._choked: set[int] = set()
         self._parted = False
         self._holder = ""
@@ -125,37 +113,11 @@ class ServerConnection(SpeaksSecond):
         if self.silent and not self.greeted(data):
             self._part()
             return
-        gate = self._intake.gate
-        if gate is None or not gate.crowded:
-            super().data_received(data)
-        else:
-            self._receive_in_a_crowd(data, gate)
-
-    def _receive_in_a_crowd(self, data: bytes, gate: Gate) -> None:
-        before, began = gate.refusals.total, thread_time()
-        super().data_received(data)
-        now, took_s, refused = self._loop.time(), thread_time() - began, gate.refusals.total - before
-        if refused:
-            self._turned_away_at = now
-            gate.has_read(took_s)
-        if self._paused or now - self._turned_away_at > LATELY_S:
-            return
-        if not self._passing_by and now - self._passed_by_at > LATELY_S:
-            gate.pauses.pause(took_s, self._read_on)
-        elif refused >= MANY_REFUSED:
-            gate.pauses.give_way(took_s, self._read_on)
-        else:
-            return
-        self._paused = True
-        self._listen_or_not()
+        self.receive(data, self._intake.gate)
 
     def resume_writing(self) -> None:
         """The client reads again: it is read again, too, unless there is another reason not to."""
         super().resume_writing()
-        self._listen_or_not()
-
-    def _read_on(self) -> None:
-        self._paused = False
         self._listen_or_not()
 
     def _listen_or_not(self) -> None:
@@ -181,20 +143,11 @@ class ServerConnection(SpeaksSecond):
         before, self._taken = self._taken, self._given - self._unread if self._unread else None
         return before is not None and self._taken == before
 
-    def _handle(self) -> bool:
-        """Act on what has happened, and refuse at once what is refused alike."""
-        of_calls = super()._handle()
-        if self._alike is not None:
-            self._alike.answer(self.http2)
-            self._alike = None
-            self._reset_soon()
-        return of_calls
-
     def on_event(self, event: Event) -> None:
         """A stream begins, goes on, or ends."""
         kind = type(event)  # mypy does not narrow by `type() is`, and isinstance is slower
         if kind is RequestReceived:
-            if self._alike is None or not self._alike.take(event):  # type: ignore[arg-type]  # as above
+            if self.alike is None or not self.alike.take(event):  # type: ignore[arg-type]  # as above
                 self._begin(event)  # type: ignore[arg-type]  # as above
         elif kind is DataReceived:
             stream_id = event.stream_id  # type: ignore[attr-defined]  # as above
@@ -208,6 +161,7 @@ class ServerConnection(SpeaksSecond):
             call = self._calls.pop(event.stream_id, None)  # type: ignore[attr-defined]  # as above
             if call is not None:
                 self._forget(call)
+            self.ended_id = event.stream_id  # type: ignore[attr-defined]  # as above
             if self._going:
                 self._leave()
 
@@ -317,9 +271,9 @@ class ServerConnection(SpeaksSecond):
             call = self._admitted(request, fields)
         except (RequestError, StatusError) as error:
             if gate is not None and gate.refusals.total > before and isinstance(error, RequestError):
-                if self._alike is not None:
-                    self._alike.answer(self.http2)
-                self._alike = Alike(request.headers, self._intake.served[fields[b":path"]], error, self._refused)
+                self.answer_alike()
+                served = self._intake.served[fields[b":path"]]
+                self.alike = Alike(stream_id, request.headers, served, error, self._refused)
             self._refuse(stream_id, error)
             return
         if call.passes_by:

@@ -1,0 +1,239 @@
+"""Requests that libnghttp2 is not given get the answers that it would have had them given (REL-8)."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hostile_frames import OTHER_PATH, PATH, Client, Encoder, pieces
+from interlock_gateway.core.session import Principal
+from interlock_gateway.core.trace import TraceContext
+from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.identity.peer import Peer
+from interlock_gateway.sessions.gate import Gate
+from interlock_gateway.sessions.refusals import Refusals
+from interlock_gateway.transport.grpc.endpoint import Served
+from interlock_gateway.transport.http2 import connection as connection_module
+from interlock_gateway.transport.http2.alike import Alike
+from interlock_gateway.transport.http2.connection import ServerConnection
+from interlock_gateway.transport.http2.intake import Intake
+from ngh2 import (
+    Configuration,
+    Connection,
+    ConnectionClosed,
+    DataReceived,
+    GoAwayReceived,
+    NGH2Error,
+    ResponseReceived,
+    Role,
+    StreamClosed,
+    StreamReset,
+    TrailersReceived,
+)
+
+MOST_BYTES = 1024 * 1024
+OVERLOADED = RequestError(RequestFault.OVERLOADED, "too many", retry_s=1.0)
+STREAMS = 1000
+DETAILS = b"grpc-status-details-bin"
+
+
+class Crowded(Gate):
+    """Refuses some, and lets others in, always the same."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 20)
+        self.refusals = Refusals()
+
+    @property
+    def crowded(self) -> bool:
+        return True
+
+
+class Sent(asyncio.Transport):
+    """What was sent to the client."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = b""
+        self.closing = False
+
+    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
+        if not self.closing:
+            self.data += bytes(data)
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def abort(self) -> None:
+        self.closing = True
+
+    def close(self) -> None:
+        self.closing = True
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None:
+        return
+
+    def resume_reading(self) -> None:
+        return
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        del name
+        return default
+
+
+@dataclass
+class Outcome:
+    """What became of what a client sent."""
+
+    began: list[bytes] = field(default_factory=list)
+    refused: int = 0
+    answers: dict[int, dict[bytes, bytes]] = field(default_factory=dict)
+    bodies: Counter[int] = field(default_factory=Counter)
+    closed: dict[int, int] = field(default_factory=dict)
+    goaway: int | None = None
+    is_over: bool = False
+
+    def read(self, data: bytes) -> None:
+        """Take in what was sent back, as libnghttp2 does."""
+        client = Connection(Role.CLIENT, Configuration(peer_max_concurrent_streams=STREAMS))
+        client.initiate_connection({})
+        for _ in range(STREAMS):
+            client.send_request([(b":method", b"POST"), (b":scheme", b"http"), (b":path", b"/"), (b":authority", b"")])
+        client.data_to_send()
+        try:
+            client.receive_data(data)
+        except NGH2Error as error:
+            raise AssertionError("what was sent breaks the rules") from error
+        self._note(client.events())
+
+    def _note(self, events: Iterable[Any]) -> None:
+        for event in events:
+            match event:
+                case ResponseReceived(stream, headers, _) | TrailersReceived(stream, headers):
+                    self.answers.setdefault(stream, {}).update(headers)
+                case DataReceived(stream, body, _):
+                    self.bodies[stream] += len(body)
+                case StreamReset(stream, code) | StreamClosed(stream, code, _):
+                    self.closed.setdefault(stream, code)
+                case GoAwayReceived(_, code, _):
+                    self.goaway = code
+                case ConnectionClosed(code, _):
+                    assert self.goaway is not None or not code
+
+
+@pytest.fixture
+def unseen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How many requests libnghttp2 was not given."""
+    counts, take_unseen = Counter[str](), Alike.take_unseen
+
+    def counted(alike: Alike, stream_ids: Sequence[int]) -> None:
+        counts["requests"] += len(stream_ids)
+        take_unseen(alike, stream_ids)
+
+    monkeypatch.setattr(Alike, "take_unseen", counted)
+    return counts
+
+
+async def outcome(reads: Iterable[bytes], monkeypatch: pytest.MonkeyPatch, *, with_runs: bool) -> Outcome:
+    """What a gateway does that reads this; without runs, libnghttp2 is given everything."""
+    found, gate = Outcome(), Crowded()
+
+    async def unary(raw: bytes, _p: Principal | None, _d: float | None, _t: TraceContext | None) -> bytes:
+        found.began.append(raw)
+        return b"done"
+
+    def admit(metadata: Iterable[tuple[str, str | bytes]], _peer: Peer) -> Principal:
+        if dict(metadata).get("who") is None:
+            raise gate.refusals.error("queue", OVERLOADED.message, 0.0)
+        return Principal("modest", "unix", frozenset())
+
+    def refuse_more(error: RequestError, count: int) -> list[RequestError]:
+        return list(gate.refusals.more(error, count))
+
+    serves = Served(unary=unary, admit=admit, gate=gate, refuse_more=refuse_more)
+    by_path = {PATH: serves, OTHER_PATH: Served(unary=unary, admit=lambda *_: Principal("o", "unix", frozenset()))}
+    monkeypatch.setattr(connection_module, "connected_peer", lambda _: Peer(local=True))
+    connection = ServerConnection(Intake(by_path, MOST_BYTES, 1 << 30, gate))
+    if not with_runs:
+        receive = connection.receive
+        monkeypatch.setattr(connection, "receive", lambda data, _: receive(data, None))
+    transport = Sent()
+    connection.connection_made(transport)
+    for read in reads:
+        if transport.closing:
+            break
+        connection.data_received(read)
+        await settled()
+    for _ in range(4):
+        await settled()
+    found.refused, found.is_over = gate.refusals.total, transport.closing
+    found.read(transport.data)
+    connection.connection_lost(None)
+    gate.pauses.end()
+    await settled()
+    return found
+
+
+async def settled() -> None:
+    for _ in range(8):
+        await asyncio.sleep(0)
+
+
+def told(found: Outcome, but: set[int]) -> dict[int, tuple[object, ...]]:
+    """What each stream was told, but for how long to wait, which differs."""
+    streams = {*found.answers, *found.closed} - but
+    return {
+        stream: (
+            {name: value for name, value in found.answers.get(stream, {}).items() if name != DETAILS},
+            DETAILS in found.answers.get(stream, {}),
+            found.bodies[stream],
+            found.closed.get(stream),
+        )
+        for stream in streams
+    }
+
+
+async def same(reads: list[bytes], monkeypatch: pytest.MonkeyPatch, but: set[int]) -> Outcome:
+    """What became of it, which has to be the same without runs."""
+    plain = await outcome(reads, monkeypatch, with_runs=False)
+    found = await outcome(reads, monkeypatch, with_runs=True)
+    assert (found.goaway, found.is_over) == (plain.goaway, plain.is_over)
+    assert found.began == plain.began
+    assert told(found, but) == told(plain, but)
+    assert found.refused == plain.refused
+    return found
+
+
+@pytest.mark.req("REL-8")
+@pytest.mark.parametrize("seed", range(40))
+async def test_who_is_not_given_to_libnghttp2_is_told_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(seed)
+    client = Client(chance, Encoder(chance, index=chance.choice((0.5, 0.95, 1.0)), add=chance.choice((0.0, 0.5, 1.0))))
+    data = client.begin() + client.requests(150)
+    await same(list(pieces(data, chance, chance.choice((40, 5000, 60_000)))), monkeypatch, set())
+
+
+@pytest.mark.req("REL-8")
+async def test_of_those_who_write_as_most_do_most_are_not_given_to_libnghttp2(
+    monkeypatch: pytest.MonkeyPatch, unseen: Counter[str]
+) -> None:
+    chance = random.Random(1)
+    client = Client(chance, Encoder(chance, index=1.0, add=1.0), odd=0.05)
+    first, data = client.begin() + client.requests(2), client.requests(400)
+    found = await same([first, *pieces(data, chance, 60_000)], monkeypatch, set())
+    assert unseen["requests"] > 0.7 * found.refused
+
+
+@pytest.mark.req("REL-8")
+@pytest.mark.parametrize("seed", range(60))
+async def test_clients_that_do_as_they_like_are_treated_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(1000 + seed)
+    client = Client(chance, Encoder(chance), rude=chance.choice((0.01, 0.05, 0.3)))
+    data = client.begin() + client.requests(120)
+    await same(list(pieces(data, chance, chance.choice((40, 5000, 60_000)))), monkeypatch, client.reset)
