@@ -1,4 +1,4 @@
-"""Finds the arguments of a call that hold a path, a command, a URL or SQL (PIPE-5)."""
+"""Finds the arguments of a call that hold a path, a pattern of paths, a command, a URL or SQL (PIPE-5)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 from interlock_gateway.facts.request import FactRequest
 
 _Of = TypeVar("_Of")
-FactKind: TypeAlias = Literal["path", "command", "url", "sql"]
+FactKind: TypeAlias = Literal["path", "glob", "command", "url", "sql"]
 
 ANNOTATION = "x-interlock-fact"
 MAX_ARGUMENTS = 256
@@ -26,6 +26,7 @@ FALLBACK_NAMES: dict[FactKind, frozenset[str]] = {
             *("oldPath", "newPath", "destinationPath", "fileName", "workingDirectory", "target_file", "targetFile"),
         }
     ),
+    "glob": frozenset({"glob", "globs", "file_pattern", "filePattern", "include", "includes"}),
     "command": frozenset({"command", "commands", "cmd", "script", "scripts", "shell", "bash", "code"}),
     "url": frozenset(
         {

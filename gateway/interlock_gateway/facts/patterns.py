@@ -11,6 +11,8 @@ from interlock_gateway.core.jsonvalue import JsonObject
 SPECIAL = re.compile(r"[*?\[]")
 _CLASS = re.compile(r"\[[^\[\]\\]+\]")
 _NOTHING = r"\x{0}"
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_ALTERNATIVES = 64
 _NESTED = 40
 """How deep expressions nest; engines refuse some hundred."""
 
@@ -41,6 +43,11 @@ class NamePattern:
     def any_depth(self) -> bool:
         """Whether it is a `**`, which may stand for any number of directories."""
         return self.text == "**"
+
+    @property
+    def broad(self) -> bool:
+        """Whether names may begin with anything: it aims at none."""
+        return self.parts[:1] == (_Wild.MANY,)
 
     @property
     def whole(self) -> str:
@@ -116,6 +123,20 @@ def name_pattern(text: str, *, quoted: bool = False, hidden: bool = False) -> Na
 def names_of(text: str, *, quoted: bool = False, hidden: bool = False) -> list[NamePattern]:
     """The patterns of a path, name by name."""
     return [name_pattern(part, quoted=quoted, hidden=hidden) for part in text.split("/") if part not in {"", "."}]
+
+
+def alternatives(text: str) -> list[str] | None:
+    """The patterns that one with `{a,b}` stands for; None when they are too many, or in one another."""
+    made = [text]
+    while any(found := [_BRACES.search(one) for one in made]):
+        made = [
+            one if match is None else f"{one[: match.start()]}{inner}{one[match.end() :]}"
+            for one, match in zip(made, found, strict=True)
+            for inner in ([""] if match is None else match[1].split(","))
+        ]
+        if len(made) > _ALTERNATIVES:
+            return None
+    return None if "{" in text and any("{" in one for one in made) else made
 
 
 def expressions(names: list[NamePattern]) -> JsonObject:

@@ -216,6 +216,7 @@ touching(call, argument) := object.union(call, {
 			},
 			argument,
 		)],
+		"patterns": [],
 		"inside": object.get(argument, "inside", true),
 	}}},
 })

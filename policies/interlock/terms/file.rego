@@ -4,6 +4,7 @@ package interlock.rules.file
 paths := input.call.facts.file if {
 	input.call.facts.class == "file"
 	input.call.facts.extracted == true
+	is_array(input.call.facts.file.patterns)
 }
 
 # Rules about where paths lead and what they name are asked only about calls with such a path: see terms/groups.rego.
@@ -18,6 +19,9 @@ plainly_placed if {
 	every argument in found.arguments {
 		argument.inside == true
 		not names_secret(list, argument)
+	}
+	every pattern in found.patterns {
+		not aims_at_secret(list, pattern)
 	}
 }
 
@@ -46,6 +50,26 @@ secret(list, name, segments) if {
 	some segment in segments
 	list.secret_directories[segment]
 }
+
+# No name of a secret is one that a pattern may stand for: its facts say so in regular expressions.
+no_secret(list, pattern) if {
+	regex.match(pattern.name, concat("\n", object.keys(list.secret_names))) == false
+	regex.match(pattern.directory, concat("\n", object.keys(list.secret_directories))) == false
+	regex.match(pattern.begins, concat("\n", list.secret_prefixes)) == false
+	endings := [ending | some extension, _ in list.secret_extensions; ending := concat("", [".", extension])]
+	regex.match(pattern.ends, concat("\n", endings)) == false
+}
+
+# A pattern by which files are chosen is named like a secret, or begins like one: `*.json` is about all files of a kind.
+aims_at_secret(list, pattern) if {
+	segments := split(lower(pattern.given), "/")
+	secret(list, segments[count(segments) - 1], segments)
+} else if {
+	not broad(pattern)
+	not no_secret(list, pattern)
+}
+
+broad(pattern) if pattern.broad == true
 
 # What is never written, and what others act on: a name or a directory, in lower case.
 guarded(name) if data.interlock.settings.file.protected_directories[name]

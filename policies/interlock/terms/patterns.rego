@@ -8,18 +8,9 @@ settled(path) if {
 	is_array(path.pattern.links)
 }
 
-else if no_secret(data.interlock.settings.file, path.pattern)
+else if data.interlock.rules.file.no_secret(data.interlock.settings.file, path.pattern)
 
 else if shows_names(path)
-
-# No name of a secret is one that the pattern may stand for.
-no_secret(list, pattern) if {
-	regex.match(pattern.name, concat("\n", object.keys(list.secret_names))) == false
-	regex.match(pattern.directory, concat("\n", object.keys(list.secret_directories))) == false
-	regex.match(pattern.begins, concat("\n", list.secret_prefixes)) == false
-	endings := [ending | some extension, _ in list.secret_extensions; ending := concat("", [".", extension])]
-	regex.match(pattern.ends, concat("\n", endings)) == false
-}
 
 # It is an argument of a program that shows no more of a file than its name, size or age.
 shows_names(path) if {

@@ -31,7 +31,7 @@ class Arg:
 
     `min`, `max` bound a number, `min_length`, `max_length` a string or a list; all are inclusive. `pattern` is the JSON
     Schema keyword, for the model and the gateway to read. `fact` names what the argument holds for policies
-    (`x-interlock-fact`): `path`, `url`, `command`, `sql`.
+    (`x-interlock-fact`): `path`, `glob`, `url`, `command`, `sql`.
 
     >>> from interlock.provider import tool
     >>> @tool(read_only=True)

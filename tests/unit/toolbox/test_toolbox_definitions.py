@@ -82,6 +82,7 @@ def test_policies_are_told_which_argument_holds_the_path_or_command(
     facts = {key: value["x-interlock-fact"] for key, value in properties.items() if "x-interlock-fact" in value}
 
     several = {"bash": {"command": "command"}, "batch_rename": {"path": "path", "new_path": "path"}}
+    several["grep"] = {"path": "path", "glob": "glob"}
     assert facts == several.get(name, {"path": "path"})
 
 

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
+from interlock.toolbox import secret_files
 from interlock.toolbox.searching import PythonSearch, RipgrepSearch
 from toolbox_workplaces import Box, box_of
+
+POLICIES = Path(__file__).resolve().parents[3] / "policies" / "interlock"
 
 
 @pytest.fixture
@@ -117,6 +121,29 @@ async def test_bad_patterns_and_places_are_said_in_words(project: Box) -> None:
     assert "does not exist" in await project.error("grep", pattern="x", path="nowhere")
     assert "outside" in await project.error("grep", pattern="x", path="out")
     assert "not a directory" in await project.error("list", path="README.md")
+
+
+@pytest.mark.req("BOX-7")
+async def test_files_that_may_hold_secrets_are_searched_by_nobody(project: Box) -> None:
+    for name in (".env", "credentials.json", "deep/ID_RSA", "tls/server.pem", ".ssh/config", ".env.local"):
+        project.workplace.put(name, b"password: hello\n")
+    project.workplace.put(".env.example", b"password:\n")
+
+    found = (await project.text("grep", pattern="password")).splitlines()
+    asked_for = [await project.text("grep", pattern=".", glob=glob) for glob in ("*.json", ".e*l", "**/*_RSA")]
+
+    assert found == [".env.example:1:password:", "[6 files that may hold secrets left out]"]
+    assert asked_for == ["Nothing matches .\n[1 file that may hold secrets left out]"] * 3
+
+
+def test_what_is_left_out_is_what_policies_take_for_secret() -> None:
+    settings = yaml.safe_load((POLICIES / "settings" / "file" / "data.yaml").read_text(encoding="utf-8"))
+
+    assert settings["secret_directories"].keys() == secret_files.DIRECTORIES
+    assert settings["secret_names"].keys() == secret_files.NAMES
+    assert settings["secret_extensions"].keys() == secret_files.EXTENSIONS
+    assert settings["secret_prefixes"] == [*secret_files.PREFIXES]
+    assert settings["public_names"].keys() == secret_files.PUBLIC
 
 
 @pytest.mark.req("BOX-7")

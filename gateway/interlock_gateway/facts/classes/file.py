@@ -2,6 +2,7 @@
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.facts.arguments import Argument, find
+from interlock_gateway.facts.patterns import alternatives, expressions, name_pattern, names_of
 from interlock_gateway.facts.places import Place, Workspace
 from interlock_gateway.facts.registry import Extractor, Section
 from interlock_gateway.facts.request import FactRequest
@@ -26,8 +27,34 @@ def _extract(request: FactRequest) -> Section:
         error = "no argument that holds a path was found"
     error = error or next((f"{entry['argument']}: {entry['error']}" for entry in entries if entry["error"]), None)
     listed: list[JsonValue] = list(entries)
-    facts: JsonObject = {"arguments": listed, "inside": bool(entries) and all(entry["inside"] for entry in entries)}
+    patterns, problem = _patterns(request)
+    facts: JsonObject = {
+        "arguments": listed,
+        "patterns": patterns,
+        "inside": bool(entries) and all(entry["inside"] for entry in entries),
+    }
+    error = error or problem
     return Section(facts, error)
+
+
+def _patterns(request: FactRequest) -> tuple[list[JsonValue], str | None]:
+    """What the arguments that choose files by patterns of their paths stand for, and what is amiss with them."""
+    arguments = find(request, "glob")
+    given = [(pointer, value) for one in arguments.given for pointer, value in _flattened(one) if value != ""]
+    made: list[JsonValue] = []
+    for pointer, value in given:
+        texts = alternatives(value) if isinstance(value, str) else []
+        if texts is None or len(made) + len(texts) > MAX_PATHS or len(str(value)) > MAX_SHOWN:
+            return made, f"{pointer}: a pattern with too many alternatives, or with braces in one another"
+        made += [_pattern(pointer, text) for text in texts]
+    return made, "more patterns than are looked at" if arguments.truncated else None
+
+
+def _pattern(pointer: str, text: str) -> JsonObject:
+    names = names_of(text, hidden=True)
+    last = names[-1] if names else name_pattern("*", hidden=True)
+    shown = text.encode("utf-8", "replace").decode("utf-8")
+    return {"argument": pointer, "given": shown, "broad": last.broad, **expressions(names)}
 
 
 def _flattened(argument: Argument) -> list[tuple[str, object]]:
@@ -98,6 +125,15 @@ _ENTRY: dict[str, object] = {
     "resolved_on": {"const": "gateway"},
     "error": _MAYBE_STRING,
 }
+_PATTERN: dict[str, object] = {
+    "argument": _STRING,
+    "given": _STRING,
+    "broad": _BOOLEAN,
+    "name": _STRING,
+    "begins": _STRING,
+    "ends": _STRING,
+    "directory": _STRING,
+}
 _SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
@@ -110,9 +146,18 @@ _SCHEMA: dict[str, object] = {
                 "additionalProperties": False,
             },
         },
+        "patterns": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": _PATTERN,
+                "required": list(_PATTERN),
+                "additionalProperties": False,
+            },
+        },
         "inside": _BOOLEAN,
     },
-    "required": ["arguments", "inside"],
+    "required": ["arguments", "patterns", "inside"],
     "additionalProperties": False,
 }
 

@@ -2,7 +2,9 @@ package interlock.rules.file
 
 # METADATA
 # title: Secrets
-# description: Files that may hold secrets are neither read nor written. The settings say which these are.
+# description: |
+#   Files that may hold secrets are neither read nor written, nor looked for by their names. The settings say which these
+#   are.
 # custom:
 #   requirements: [POL-4]
 hazard_findings contains {
@@ -18,6 +20,12 @@ secrets contains object.get(argument, "given", "a file") if {
 	list := data.interlock.settings.file
 	some argument in paths.arguments
 	names_secret(list, argument)
+}
+
+secrets contains object.get(pattern, "given", "a pattern") if {
+	list := data.interlock.settings.file
+	some pattern in paths.patterns
+	aims_at_secret(list, pattern)
 }
 
 names_secret(list, argument) if {

@@ -37,7 +37,62 @@ test_file_secret_holds_without_the_other_fields_it_reads if {
 }
 
 test_file_secret_is_followed_by_another_rule_when_its_facts_are_missing if {
-	every path in {"call/facts/file", "call/facts/extracted", "call/facts"} {
+	every path in {"call/facts/file", "call/facts/file/patterns", "call/facts/extracted", "call/facts"} {
 		verdicts("file/unknown") == {"deny"} with input as without(touching(reading, named(".env")), path)
+	}
+}
+
+choosing(given, changes) := object.union(touching(reading, {}), {"call": {"facts": {"file": {"patterns": [object.union(
+	{
+		"argument": "/glob",
+		"given": given,
+		"broad": true,
+		"name": `(?m)^(?:.*\x{2e}json)$`,
+		"begins": `(?m)^(?:.*)$`,
+		"ends": `(?m)^(?:(?:(?:(?:(?:(?:.*\x{2e})?j)?s)?o)?n)?)$`,
+		"directory": `(?m)^(?:.*\x{2e}json)$`,
+	},
+	changes,
+)]}}}})
+
+beginning_like_one := choosing("cred*", {
+	"broad": false,
+	"name": `(?m)^(?:cred.*)$`,
+	"begins": `(?m)^(?:(?:c(?:r(?:e(?:d.*)?)?)?)?)$`,
+	"ends": `(?m)^(?:.*)$`,
+	"directory": `(?m)^(?:cred.*)$`,
+})
+
+beginning_like_none := choosing("test*.py", {
+	"broad": false,
+	"name": `(?m)^(?:test.*\x{2e}py)$`,
+	"begins": `(?m)^(?:(?:t(?:e(?:s(?:t.*)?)?)?)?)$`,
+	"ends": `(?m)^(?:(?:(?:(?:.*\x{2e})?p)?y)?)$`,
+	"directory": `(?m)^(?:test.*\x{2e}py)$`,
+})
+
+test_file_secret_denies_looking_for_secrets_by_name if {
+	every given in {".env", "**/.env", "*.pem", ".ssh/**", "keys/ID_RSA"} {
+		verdicts("file/secret") == {"deny"} with input as choosing(given, {})
+	}
+	verdicts("file/secret") == {"deny"} with input as beginning_like_one
+	messages("file/secret") == {"may hold secrets: cred*"} with input as beginning_like_one
+}
+
+test_file_secret_is_silent_for_other_patterns if {
+	every given in {"*.json", "**/*", "*.py"} {
+		silent("file/secret") with input as choosing(given, {})
+	}
+	silent("file/secret") with input as beginning_like_none
+}
+
+test_file_secret_holds_without_the_fields_of_a_pattern if {
+	every field in {"broad", "name", "begins", "ends", "directory", "given", "argument"} {
+		path := concat("/", ["call/facts/file/patterns/0", field])
+		verdicts("file/secret") == {"deny"} with input as without(beginning_like_one, path)
+	}
+	every field in {"name", "begins", "ends", "directory"} {
+		path := concat("/", ["call/facts/file/patterns/0", field])
+		verdicts("file/secret") == {"deny"} with input as without(beginning_like_none, path)
 	}
 }

@@ -13,6 +13,7 @@ from interlock.toolbox.expressions import BadExpressionError, Expression, expres
 from interlock.toolbox.globs import BadGlobError, Glob, glob
 from interlock.toolbox.operations import Kind, LineMatch, Place, SearchBudget
 from interlock.toolbox.searching import BATCH
+from interlock.toolbox.secret_files import secret
 from interlock.toolbox.tools.find import WithIgnored, bounded_walk, walk_notes
 from interlock.toolbox.walking import Walk
 
@@ -35,7 +36,9 @@ Where = Annotated[
     str,
     Arg(description="A file, or a directory to search; the working directory when left out", fact="path", min_length=1),
 ]
-FileGlob = Annotated[str, Arg(description="Only files whose path in the directory matches, such as **/*.py")]
+FileGlob = Annotated[
+    str, Arg(description="Only files whose path in the directory matches, such as **/*.py", fact="glob")
+]
 Literally = Annotated[bool, Arg(description="Take the pattern for a text, not an expression")]
 IgnoreCase = Annotated[bool, Arg(description="Take upper and lower case for the same")]
 Context = Annotated[int, Arg(description="How many lines to show around each match", min=0, max=MAX_CONTEXT)]
@@ -51,7 +54,7 @@ def grep_tool(bench: Workbench) -> Tool[..., Any]:
         title="Search in files",
         description=(
             "Search text files for a regular expression, sorted by path. Shows matching lines as path:line:text, "
-            f"at most {MAX_MATCHES}."
+            f"at most {MAX_MATCHES}. Leaves out files that may hold secrets."
         ),
         read_only=True,
         destructive=False,
@@ -99,10 +102,13 @@ class _Grep:
         walk = bounded_walk(self._bench, ctx, ignored=ignored, until=budget.until)
         with in_words(ctx):
             start = self._bench.place(path, ctx)
-            hits = self._hits(self._files(start, walk, only), wanted, budget, show)
+            left_out: list[Place] = []
+            hits = self._hits(self._files(start, walk, only, left_out), wanted, budget, show)
         kept = _kept(hits, MAX_MATCHES if show == "lines" else MAX_MATCHES * MAX_FILES)
         lines, all_shown = _bounded(self._shown(kept, show, context, ctx))
         notes = walk_notes(walk)
+        if left_out:
+            notes.append(f"[{counted(len(left_out), 'file')} that may hold secrets left out]")
         if kept != hits or not all_shown:
             notes.append("[there are more matches than are shown; narrow the search]")
         count = sum(len(hit.lines) for hit in kept)
@@ -116,7 +122,7 @@ class _Grep:
             },
         )
 
-    def _files(self, start: Place, walk: Walk, only: Glob | None) -> Iterator[Place]:
+    def _files(self, start: Place, walk: Walk, only: Glob | None, left_out: list[Place]) -> Iterator[Place]:
         files = self._bench.operations.files
         if files.stat(start).kind is Kind.FILE:
             yield files.resolve(start)
@@ -124,7 +130,11 @@ class _Grep:
         if only is not None:
             walk.enter = only.may_match_below
         for one in walk.through(start):
-            if one.entry.kind is Kind.FILE and (only is None or only.matches(one.parts)):
+            if one.entry.kind is not Kind.FILE or not (only is None or only.matches(one.parts)):
+                continue
+            if secret(one.place.parts):
+                left_out.append(one.place)
+            else:
                 yield one.place
 
     def _hits(self, places: Iterator[Place], wanted: Expression, budget: SearchBudget, show: str) -> list[_Hit]:
