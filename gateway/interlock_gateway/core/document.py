@@ -38,8 +38,8 @@ class Document:
     """One JSON object: its bytes as sent, and the same as values.
 
     `exact_integers_only` says that no number in it has a fraction or an exponent. When they have been computed already:
-    `hashed` is the beginning of its call's digest, as far as the input goes, `problems` what its tool's schema finds
-    wrong with it, `sha256` the digest of its bytes, in hex.
+    `hashed` is the beginning of its call's digest, as far as the input goes, `problems` is empty when it is known to
+    fit its tool's schema, `sha256` is the digest of its bytes, in hex.
     """
 
     raw: bytes

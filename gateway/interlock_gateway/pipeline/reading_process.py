@@ -44,7 +44,7 @@ class ReadingProcess:
         return self._process.pid
 
     def read(self, raw: bytes, max_depth: int, schema: bytes, meanwhile: Callable[[], object]) -> Document:
-        """As `core.document.parse`, with what is needed of its digest, and what `schema` says, unless that is empty.
+        """As `core.document.parse`, with what is needed of its digest, and that it fits `schema`, if it does.
 
         `meanwhile` is called while the process works.
 
@@ -53,17 +53,17 @@ class ReadingProcess:
         self._connection.sendall(said.REQUEST.pack(len(raw), max_depth, len(schema)) + schema)
         self._connection.sendall(raw)
         meanwhile()
-        hashed, building, problems = hashlib.sha256(INPUT_FIRST), Building(), list[str]()
+        hashed, building, fits = hashlib.sha256(INPUT_FIRST), Building(), bool(schema)
         for kind, piece in self._pieces():
             if kind == said.CANONICAL:
                 hashed.update(piece)
             elif kind == said.WRONG:
                 raise InvalidDocumentError(_text(piece))
-            elif kind == said.PROBLEM:
-                problems.append(_text(piece))
+            elif kind == said.UNFIT:
+                fits = False
             elif kind in _ENDS:
-                checked = tuple(problems) if schema else None
-                return Document(raw, building.whole, kind == said.EXACT, hashed, checked, _text(piece))
+                problems = () if fits else None
+                return Document(raw, building.whole, kind == said.EXACT, hashed, problems, _text(piece))
             else:
                 building.take(kind, piece)
         raise ConnectionError("the reading process has ended")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 REQUEST = struct.Struct("<IHI")
 PIECE = struct.Struct("<cI")
-WRONG, CANONICAL, PROBLEM, EXACT, INEXACT = b"w", b"c", b"p", b"e", b"i"
+WRONG, CANONICAL, UNFIT, EXACT, INEXACT = b"w", b"c", b"u", b"e", b"i"
 VALUE, KEY, MEMBERS, ITEMS = b"v", b"k", b"m", b"l"
 OBJECT, ARRAY, TEXT, CLOSE = b"o", b"a", b"t", b"z"
 PIECE_BYTES = 64 * 1024
@@ -120,7 +120,7 @@ def answers(raw: bytes, max_depth: int, schema: bytes) -> Iterator[tuple[bytes, 
         yield CANONICAL, piece
     yield from pieces_of(document.value)
     if schema and not _compiled(schema).is_valid(document.value):
-        yield PROBLEM, b""
+        yield UNFIT, b""
     yield EXACT if exact else INEXACT, hashlib.sha256(raw).hexdigest().encode()
 
 

@@ -83,7 +83,7 @@ class Steps:
 
     def _problems(self, run: CallRun) -> tuple[str, ...] | None:
         found = run.sent.problems
-        return found if found == () else run.known_tool.schema.at_once(run.sent)
+        return found if found is not None else run.known_tool.schema.at_once(run.sent)
 
     async def _read(self, run: CallRun) -> Document:
         raw = run.request.input

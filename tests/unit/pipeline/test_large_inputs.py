@@ -145,7 +145,9 @@ async def test_what_a_large_input_is_checked_against_says_the_same_in_the_proces
     async with reading() as large:
         for raw in (RAW, b'{"other":[' + b"1.5," * 30_000 + b"{}]}"):
             document = await large.read(LargeInput(raw, len(raw), 8, text), "me")
-            assert (document.problems == ()) == CompiledSchema(schema).is_valid(document.value) == (raw is not RAW)
+            assert CompiledSchema(schema).is_valid(document.value) == (raw is not RAW)
+            # What is wrong with it is found out by who asks, within bounds.
+            assert document.problems == (None if raw is RAW else ())
         assert (await large.read(LargeInput(RAW, len(RAW), 8), "me")).problems is None
     for changed in (document.without(frozenset({"other"})), document.with_fields({"text": 1})):
         assert (changed.problems, changed.sha256, changed.hashed) == (None, "", None)
