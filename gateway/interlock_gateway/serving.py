@@ -15,6 +15,7 @@ from interlock_gateway.core.checkpoint import CheckpointState
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.entrance import Entrance
 from interlock_gateway.identity.authenticate import Authenticator, agent_socket, operator_socket
+from interlock_gateway.operate.census import Census
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
 from interlock_gateway.operate.shadow_keeper import ShadowKeeper
@@ -133,7 +134,6 @@ class Gateway:
         """How the gateway is at this moment."""
         rooms = self.rooms
         stats = rooms.audit.stats
-        book = rooms.parts.sessions
         return GatewayState(
             version=version("interlock-gateway"),
             replica=self._replica,
@@ -143,9 +143,7 @@ class Gateway:
             profile=rooms.engine.profile,
             policy_revision=rooms.engine.revision,
             components=self.components() + self.rooms.entrance.remarks(),
-            sessions=len(book),
             calls_in_flight=rooms.pipeline.in_flight,
-            pending_actions=rooms.metrics.pending_actions,
             audit_backlog=rooms.audit.backlog,
             audit_lost=stats.dropped,
         )
@@ -374,6 +372,8 @@ class Gateway:
             shadow=rooms.shadow,
             provider_credentials=self.config.provider_credentials,
             state=self.state,
+            census=Census(rooms.store, rooms.approvals.desk, self._clock),
+            threshold_of=rooms.parts.deferral.threshold_of,
             redact=rooms.parts.results.redact,
         )
 

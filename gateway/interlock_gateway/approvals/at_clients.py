@@ -63,6 +63,10 @@ class AtClients:
         found = ((agent, self._people[agent]) for agent in self._present if agent in self._people)
         return [Handler(approver.id, approver.groups, only_for=agent) for agent, approver in found]
 
+    def ways(self) -> int:
+        """At how many clients somebody can be asked now."""
+        return sum(agent in self._people for agent in self._present)
+
 
 def people_of(settings: McpConfig) -> AtClients:
     """Those whom the configuration names."""

@@ -68,6 +68,11 @@ class ApprovalDesk:
         elsewhere = [Handler(*watch) for watch in await self._register.watches_elsewhere()]
         return any(handler.can_be_asked(requester, groups, escalate_to) for handler in elsewhere)
 
+    async def ways(self) -> int:
+        """How many watches and channels somebody can be asked by now, the watches at other replicas among them."""
+        elsewhere = () if self._register is None else await self._register.watches_elsewhere()
+        return len(self._watches) + len(elsewhere) + sum(channel.ways() for channel in self._channels)
+
     def watch(self, approver: Principal, groups: tuple[str, ...]) -> AsyncIterator[WatchEvent]:
         """What `Watches.watch` tells `approver`, who counts as somebody to ask meanwhile, while their credentials last.
 

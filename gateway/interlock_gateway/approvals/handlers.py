@@ -33,6 +33,10 @@ class Reached(Protocol):
         """Those who are reached by it now."""
         ...
 
+    def ways(self) -> int:
+        """How many ways to somebody it is now, however many people are at the end of each."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Channel:
@@ -44,6 +48,10 @@ class Channel:
     def handlers(self) -> Iterable[Handler]:
         """Those who answer on it."""
         return (Handler(approver.id, approver.groups) for approver in self.approvers)
+
+    def ways(self) -> int:
+        """One, if anybody answers on it."""
+        return 1 if self.approvers else 0
 
 
 def may_approve(principal: Principal) -> bool:

@@ -100,6 +100,7 @@ class Session:
     `tools` empty means every tool; otherwise those alone (TOOL-10). `roots` are the workspace roots. With more tools
     than `deferred_threshold` (the gateway's when `None`, never below 1) only those `always_loaded`, by name or alias,
     and those `activated`, by name, are listed and callable (DEFER-1); `activated` is empty once it is closed.
+    `owner_kind` and `owner_roles` are what was known of the owner when it was opened; nothing is decided by them.
     """
 
     session_id: str
@@ -113,6 +114,8 @@ class Session:
     always_loaded: tuple[str, ...] = ()
     deferred_threshold: int | None = None
     activated: tuple[str, ...] = ()
+    owner_kind: str = ""
+    owner_roles: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:

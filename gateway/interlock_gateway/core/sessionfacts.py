@@ -39,6 +39,7 @@ class SessionFacts:
     `destructive_calls` counts those that were dispatched, not known to be harmless, and no undo; `journaled` whatever
     is counted here of what the journal holds, so that what a crash kept from being counted can be found.
     `previous` holds the last 20 calls that ran, each as encoded JSON, and `previous_at` when they did, in Unix seconds.
+    `last_call_at` is when the last call arrived, in Unix seconds; 0 when none has.
     """
 
     calls: int = 0
@@ -53,6 +54,7 @@ class SessionFacts:
     previous: deque[str] = field(default_factory=lambda: deque(maxlen=PREVIOUS_KEPT))
     previous_at: deque[float] = field(default_factory=lambda: deque(maxlen=PREVIOUS_KEPT))
     taints: set[str] = field(default_factory=set)
+    last_call_at: float = 0.0
 
     def count_call(self, tool: str, *, destructive: bool, status: str) -> None:
         """Count one finished call, whatever came of it; `destructive` unless its tool cannot be, or it was harmless."""
@@ -138,6 +140,7 @@ class SessionFacts:
             "previous": list(self.previous),
             "previous_at": list(self.previous_at),
             "taints": sorted(self.taints),
+            "last_call_at": self.last_call_at,
         }
         return json.dumps(document).encode()
 
@@ -160,6 +163,7 @@ class SessionFacts:
             previews=Counter(cast("dict[str, int]", kept["previews"])),
             checkpoints=Counter(cast("dict[str, int]", kept.get("checkpoints", {}))),
             taints=set(cast("list[str]", kept["taints"])),
+            last_call_at=cast("float", kept.get("last_call_at", 0.0)),
         )
         for tool, status, count in cast("list[tuple[str, str, int]]", kept["destructive_outcomes"]):
             facts.destructive_outcomes[tool, status] = count
@@ -178,6 +182,7 @@ def together(parts: Iterable[SessionFacts]) -> SessionFacts:
         whole.destructive_calls += part.destructive_calls
         whole.journaled += part.journaled
         whole.taints |= part.taints
+        whole.last_call_at = max(whole.last_call_at, part.last_call_at)
         for counts in fields(SessionFacts):
             if isinstance(counter := getattr(whole, counts.name), Counter):
                 counter.update(getattr(part, counts.name))

@@ -24,8 +24,6 @@ class GatewayState:
     profile: str
     policy_revision: str
     components: tuple[Component, ...]
-    sessions: int
     calls_in_flight: int
-    pending_actions: int
     audit_backlog: int
     audit_lost: int

@@ -211,6 +211,7 @@ class CallPipeline:
         self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink
     ) -> CallResult:
         run = self._beginnings.run(principal, live, request, on_event)
+        live.facts.last_call_at = run.received_at
         if not request.call_id:
             # Nobody knows the id that was made for this call yet, so nobody can repeat it while it runs.
             return await (joined(run, self._parts) or self._through(run))

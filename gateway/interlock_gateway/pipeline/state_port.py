@@ -41,6 +41,14 @@ class SessionStore(Protocol):
         """At most `limit` sessions, last opened first, from behind the session `after`."""
         ...
 
+    async def count_open(self) -> int:
+        """How many sessions are open, at whichever replica."""
+        ...
+
+    async def facts_of(self, page: Sequence[Session]) -> Mapping[str, SessionDocuments]:
+        """What is kept of each session of a page of `list_sessions`, by its id."""
+        ...
+
     async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:
         """Keep one JSON document for each session id, in place of what this replica kept of it earlier."""
         ...
@@ -185,6 +193,10 @@ class PendingStore(Protocol):
 
     async def count_pending(self, session_id: str, now: float) -> int:
         """How many are pending."""
+        ...
+
+    async def count_pending_of(self, page: Sequence[Session], now: float) -> Mapping[str, int]:
+        """How many are pending in each session of a page of `list_sessions`, by its id, where any are."""
         ...
 
     async def count_every_pending(self, now: float) -> int:

@@ -48,7 +48,7 @@ class SessionBook:
         """
         live = self._live.get(session_id)
         if live is None:
-            live = await self._find_or_open(Session(session_id, principal.id, self._clock.now(), roots=self._roots))
+            live = await self._find_or_open(self._new(principal, session_id))
         return _checked(await self._current(live) if live.stale else live, principal, must_be_open=True)
 
     async def owned(self, principal: Principal, session_id: str) -> LiveSession:
@@ -62,8 +62,7 @@ class SessionBook:
         """The session as `admit` gives it, or one that is kept nowhere when there is none yet."""
         live = self._live.get(_checked_id(session_id)) or await self._load(session_id)
         if live is None:
-            record = Session(session_id, principal.id, self._clock.now(), roots=self._roots)
-            return LiveSession(record, SessionFacts())
+            return LiveSession(self._new(principal, session_id), SessionFacts())
         return _checked(await self._current(live), principal, must_be_open=True)
 
     async def open(self, principal: Principal, wanted: Session) -> LiveSession:
@@ -73,14 +72,12 @@ class SessionBook:
         another way: nobody may believe that a session is narrower than it is.
         """
         roots = _narrowed(self._roots, wanted.roots)
-        session = Session(
-            wanted.session_id,
-            principal.id,
-            self._clock.now(),
-            wanted.intent,
-            wanted.labels,
-            wanted.tools,
-            roots,
+        session = replace(
+            self._new(principal, wanted.session_id),
+            intent=wanted.intent,
+            labels=wanted.labels,
+            tools=wanted.tools,
+            roots=roots,
             always_loaded=wanted.always_loaded,
             deferred_threshold=wanted.deferred_threshold,
         )
@@ -221,6 +218,16 @@ class SessionBook:
         live.taints_kept = taints_kept
         await self.recount_pending(live)
         return self._live.setdefault(record.session_id, live)
+
+    def _new(self, principal: Principal, session_id: str) -> Session:
+        return Session(
+            session_id,
+            principal.id,
+            self._clock.now(),
+            roots=self._roots,
+            owner_kind=principal.kind,
+            owner_roles=tuple(sorted(role.value for role in principal.roles)),
+        )
 
     def _narrowed(self, record: Session) -> Session:
         # Roots may have been narrowed since the session was opened; it never keeps more than is configured now (REF-4).

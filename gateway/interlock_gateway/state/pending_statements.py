@@ -73,6 +73,12 @@ COUNT = Statement(select(func.count()).select_from(pending_actions).where(_IN_SE
 COUNT_EVERY = Statement(
     select(func.count()).select_from(pending_actions).where(IS_PENDING, pending_actions.c.expires_at > bindparam("now"))
 )
+# Of sessions that were opened in this time.
+COUNT_BETWEEN = Statement(
+    select(pending_actions.c.session_id)
+    .join(sessions, sessions.c.session_id == pending_actions.c.session_id)
+    .where(_LIVE, sessions.c.opened_at >= bindparam("first"), sessions.c.opened_at <= bindparam("last"))
+)
 LIST_UNKNOWN = Statement(
     select(*_COLUMNS)
     .where(_IN_SESSION, pending_actions.c.state == PendingState.OUTCOME_UNKNOWN.value)

@@ -1,12 +1,14 @@
 """The stack of pending actions of each session (PREV-2, PREV-13)."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.pending import PENDING_MACHINE, PendingAction, PendingState
+from interlock_gateway.core.session import Session
 from interlock_gateway.pipeline.ports import SessionEndedError, StateConflictError, UnknownRecordError
 from interlock_gateway.state import pending_statements as sql
 from interlock_gateway.state.lane import Lane
@@ -50,6 +52,14 @@ class PendingActions:
         """How many are pending."""
         rows = await self._reader.submit(lambda link: link.rows(sql.COUNT, session=session_id, now=now))
         return int(rows[0][0])
+
+    async def count_pending_of(self, page: Sequence[Session], now: float) -> Mapping[str, int]:
+        """How many are pending in each session of a page of `list_sessions`, by its id, where any are."""
+        if not page:
+            return {}
+        opened = [session.opened_at for session in page]
+        bounds = {"first": min(opened), "last": max(opened), "now": now}
+        return Counter(row[0] for row in await self._reader.submit(lambda link: link.rows(sql.COUNT_BETWEEN, **bounds)))
 
     async def count_every_pending(self, now: float) -> int:
         """How many are pending in all sessions together."""

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 # The newest migration. It stands here so that a start can see that nothing is to be done without loading Alembic.
-HEAD = "0008"
+HEAD = "0009"
 
 metadata = MetaData(
     naming_convention={
@@ -47,6 +47,8 @@ sessions = Table(
     Column("document", LargeBinary, nullable=False),
     Index(None, "opened_at", "session_id"),
 )
+
+Index("ix_sessions_open", sessions.c.session_id, sqlite_where=sessions.c.closed_at.is_(None))
 
 # No reference to `sessions`: facts are written behind, many at once, and one unknown session must not lose the others.
 # What each replica saw of a session is a row of its own, so that none writes over what another one counted.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from sqlalchemy import bindparam, or_, select, update
+from sqlalchemy import bindparam, func, or_, select, update
 
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.session import Session
@@ -61,6 +61,7 @@ _BEHIND = Statement(
         or_(sessions.c.opened_at < bindparam("opened_at"), sessions.c.session_id < bindparam("id")),
     )
 )
+_COUNT_OPEN = Statement(select(func.count()).select_from(sessions).where(sessions.c.closed_at.is_(None)))
 _SAVE_FACTS = Statement(
     lambda insert: (
         insert(session_facts)
@@ -70,6 +71,12 @@ _SAVE_FACTS = Statement(
 )
 _LOAD_FACTS = Statement(
     select(session_facts.c.replica_id, session_facts.c.document).where(session_facts.c.session_id == bindparam("id"))
+)
+# Sessions that were opened in this time, among which those of one page are.
+_FACTS_BETWEEN = Statement(
+    select(session_facts.c.session_id, session_facts.c.replica_id, session_facts.c.document)
+    .join(sessions, sessions.c.session_id == session_facts.c.session_id)
+    .where(sessions.c.opened_at >= bindparam("first"), sessions.c.opened_at <= bindparam("last"))
 )
 
 
@@ -100,6 +107,15 @@ class Sessions:
     async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
         """At most `limit` sessions, last opened first, from behind the session `after`."""
         return await self._reader.submit(partial(_list, limit=limit, after=after))
+
+    async def count_open(self) -> int:
+        """How many sessions are open, at whichever replica."""
+        rows = await self._reader.submit(lambda link: link.rows(_COUNT_OPEN))
+        return int(rows[0][0])
+
+    async def facts_of(self, page: Sequence[Session]) -> Mapping[str, SessionDocuments]:
+        """What is kept of each session of a page of `list_sessions`, by its id."""
+        return await self._reader.submit(partial(_facts_of, page=page, replica_id=self._replica_id))
 
     async def save_session_facts(self, facts: Mapping[str, bytes]) -> None:
         """Keep one JSON document for each session id, in place of what this replica kept of it earlier."""
@@ -175,7 +191,21 @@ def _save_facts(link: Link, facts: Mapping[str, bytes], replica_id: str) -> None
 
 
 def _load_facts(link: Link, session_id: str, replica_id: str) -> SessionDocuments:
-    rows: dict[str, bytes] = dict(link.rows(_LOAD_FACTS, id=session_id))
+    return _documents(dict(link.rows(_LOAD_FACTS, id=session_id)), replica_id)
+
+
+def _facts_of(link: Link, page: Sequence[Session], replica_id: str) -> dict[str, SessionDocuments]:
+    if not page:
+        return {}
+    found: dict[str, dict[str, bytes]] = {session.session_id: {} for session in page}
+    opened = [session.opened_at for session in page]
+    for session_id, replica, document in link.rows(_FACTS_BETWEEN, first=min(opened), last=max(opened)):
+        if session_id in found:
+            found[session_id][replica] = document
+    return {session_id: _documents(rows, replica_id) for session_id, rows in found.items()}
+
+
+def _documents(rows: dict[str, bytes], replica_id: str) -> SessionDocuments:
     own = rows.pop(replica_id, None)
     return SessionDocuments(own, tuple(rows.values()))
 

@@ -8,9 +8,12 @@ from interlock.v1 import policy_pb2, registry_pb2
 
 from interlock_gateway.config_providers import ProviderCredentialsConfig
 from interlock_gateway.core.clock import Clock
+from interlock_gateway.core.session import Session
+from interlock_gateway.operate.census import Census
 from interlock_gateway.operate.confirm import Confirmations
 from interlock_gateway.operate.policy_keeper import PolicyKeeper
 from interlock_gateway.operate.report import summarize
+from interlock_gateway.operate.session_counts import counts_of
 from interlock_gateway.operate.shadow_keeper import ShadowKeeper
 from interlock_gateway.operate.status import GatewayState
 from interlock_gateway.pipeline.ports import StateStore
@@ -41,6 +44,8 @@ class AdminParts:
     shadow: ShadowKeeper
     provider_credentials: Mapping[str, ProviderCredentialsConfig]
     state: Callable[[], GatewayState]
+    census: Census
+    threshold_of: Callable[[Session], int]
     redact: Callable[[str], str]
 
 
@@ -77,7 +82,7 @@ class AdminRpcs:
     async def get_status(self, caller: Caller, request: pb.GetStatusRequest) -> pb.GetStatusResponse:
         """How the gateway is."""
         del caller, request
-        return pb.GetStatusResponse(status=encode_admin.status(self._parts.state()))
+        return pb.GetStatusResponse(status=encode_admin.status(self._parts.state(), await self._parts.census.count()))
 
     async def policy_status(self, caller: Caller, request: pb.GetPolicyStatusRequest) -> pb.GetPolicyStatusResponse:
         """The policy in force."""
@@ -152,25 +157,24 @@ class AdminRpcs:
         """Sessions, last opened first."""
         del caller
         size = min(request.page_size or 50, 500)
-        found = await self._parts.store.sessions.list_sessions(size, request.page_token or None)
-        wanted = [
-            encode_admin.session_record(record)
-            for record in found
-            if not request.principal_id or record.owner == request.principal_id
+        parts = self._parts
+        found = await parts.store.sessions.list_sessions(size, request.page_token or None)
+        wanted = [record for record in found if encode_admin.is_wanted(record, request)]
+        counts = await counts_of(parts.store, parts.sessions, wanted, parts.clock.now())
+        sessions = [
+            encode_admin.session_record(record, parts.threshold_of(record), counts[record.session_id])
+            for record in wanted
         ]
-        if request.states:
-            wanted = [session for session in wanted if session.state in request.states]
-        if request.labels:
-            wanted = [session for session in wanted if request.labels.items() <= session.labels.items()]
         token = found[-1].session_id if len(found) == size else ""
-        return pb.ListSessionsResponse(sessions=wanted, next_page_token=token)
+        return pb.ListSessionsResponse(sessions=sessions, next_page_token=token)
 
     async def report(self, caller: Caller, request: pb.GetSessionReportRequest) -> pb.GetSessionReportResponse:
         """What one session did."""
         del caller
         now = self._parts.clock.now()
         summary = await summarize(self._parts.store, self._parts.sessions, request.session_id, now)
-        return pb.GetSessionReportResponse(report=encode_admin.session_report(summary, now))
+        threshold = self._parts.threshold_of(summary.session)
+        return pb.GetSessionReportResponse(report=encode_admin.session_report(summary, threshold, now))
 
     def _policy_status(self) -> policy_pb2.PolicyStatus:
         return encode_admin.policy_status(

@@ -330,7 +330,7 @@ def principal(who: Principal) -> principal_pb2.Principal:
 
 def session(live: LiveSession, owner: principal_pb2.Principal, deferred_threshold: int) -> session_pb2.Session:
     """A session with its counts; the threshold is the one in force."""
-    record = live.session
+    record, whole = live.session, live.whole
     return session_pb2.Session(
         session_id=record.session_id,
         principal=owner,
@@ -340,11 +340,12 @@ def session(live: LiveSession, owner: principal_pb2.Principal, deferred_threshol
         workspace_roots=record.roots,
         state=session_pb2.SESSION_STATE_OPEN if record.is_open else session_pb2.SESSION_STATE_CLOSED,
         opened_at=timestamp(record.opened_at),
+        last_call_at=timestamp(whole.last_call_at or None),
         closed_at=timestamp(record.closed_at),
-        calls=live.whole.calls,
-        destructive_calls=live.whole.destructive_calls,
+        calls=whole.calls,
+        destructive_calls=whole.destructive_calls,
         pending_actions=live.pending_count,
-        taints=sorted(live.whole.taints),
+        taints=sorted(whole.taints),
         activated_tools=record.activated,
         always_loaded_tools=record.always_loaded,
         deferred_threshold=deferred_threshold,

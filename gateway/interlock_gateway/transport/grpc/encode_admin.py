@@ -3,15 +3,24 @@
 from collections import Counter
 from collections.abc import Callable
 
-from interlock.v1 import gateway_status_pb2, policy_pb2, registry_pb2, session_pb2, session_report_pb2
+from interlock.v1 import (
+    admin_service_pb2,
+    gateway_status_pb2,
+    policy_pb2,
+    registry_pb2,
+    session_pb2,
+    session_report_pb2,
+)
 
 from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.core.operation import UNKNOWN_STATES, OperationState
 from interlock_gateway.core.session import Session
 from interlock_gateway.core.tool import PinState, classify
 from interlock_gateway.core.visible import visible_line
+from interlock_gateway.operate.census import Counted
 from interlock_gateway.operate.policy_keeper import PolicyKeeper, Reload
 from interlock_gateway.operate.report import SessionSummary
+from interlock_gateway.operate.session_counts import SessionCounts
 from interlock_gateway.operate.status import Component, GatewayState
 from interlock_gateway.policy.standing import loaded_exemptions
 from interlock_gateway.providers.directory import Connection
@@ -69,8 +78,8 @@ def policy_status(keeper: PolicyKeeper, shadow: policy_pb2.ShadowStatus | None, 
     )
 
 
-def status(state: GatewayState) -> gateway_status_pb2.GatewayStatus:
-    """How the gateway is."""
+def status(state: GatewayState, counted: Counted) -> gateway_status_pb2.GatewayStatus:
+    """How the gateway is, and what there is over all replicas."""
     return gateway_status_pb2.GatewayStatus(
         version=state.version,
         replica=state.replica,
@@ -80,9 +89,11 @@ def status(state: GatewayState) -> gateway_status_pb2.GatewayStatus:
         profile=state.profile,
         policy_revision=state.policy_revision,
         components=[_component(component) for component in state.components],
-        open_sessions=state.sessions,
+        open_sessions=counted.open_sessions,
         calls_in_flight=state.calls_in_flight,
-        pending_actions=state.pending_actions,
+        pending_actions=counted.pending_actions,
+        open_checkpoints=counted.open_checkpoints,
+        checkpoint_handlers=counted.checkpoint_handlers,
         audit_backlog=state.audit_backlog,
         audit_lost=state.audit_lost,
     )
@@ -94,29 +105,50 @@ def _component(component: Component) -> gateway_status_pb2.ComponentStatus:
     return gateway_status_pb2.ComponentStatus(name=component.name, state=state, message=component.message)
 
 
-def session_record(record: Session) -> session_pb2.Session:
-    """A session as it is kept, without its counts."""
+def is_wanted(record: Session, request: admin_service_pb2.ListSessionsRequest) -> bool:
+    """Whether a session is one of those that are asked for."""
+    if request.principal_id and record.owner != request.principal_id:
+        return False
+    if request.states and _session_state(record) not in request.states:
+        return False
+    return not request.labels or request.labels.items() <= labels_to_wire(record.labels).items()
+
+
+def _session_state(record: Session) -> session_pb2.SessionState:
+    return session_pb2.SESSION_STATE_OPEN if record.is_open else session_pb2.SESSION_STATE_CLOSED
+
+
+def session_record(record: Session, deferred_threshold: int, counts: SessionCounts) -> session_pb2.Session:
+    """A session as it is kept, with what it did; the threshold is the one in force."""
+    facts = counts.facts
     message = session_pb2.Session(
         session_id=record.session_id,
         intent=record.intent,
         labels=labels_to_wire(record.labels),
         tools=record.tools,
         workspace_roots=record.roots,
-        state=session_pb2.SESSION_STATE_OPEN if record.is_open else session_pb2.SESSION_STATE_CLOSED,
+        state=_session_state(record),
         opened_at=timestamp(record.opened_at),
+        last_call_at=timestamp(facts.last_call_at or None),
         closed_at=timestamp(record.closed_at),
+        calls=facts.calls,
+        destructive_calls=facts.destructive_calls,
+        pending_actions=counts.pending,
+        taints=sorted(facts.taints),
+        activated_tools=record.activated,
+        always_loaded_tools=record.always_loaded,
+        deferred_threshold=deferred_threshold,
     )
-    message.principal.id = record.owner
+    owner = message.principal
+    owner.id, owner.kind = record.owner, record.owner_kind
+    owner.roles.extend(record.owner_roles)
     return message
 
 
-def session_report(summary: SessionSummary, now: float) -> session_report_pb2.SessionReport:
+def session_report(summary: SessionSummary, deferred_threshold: int, now: float) -> session_report_pb2.SessionReport:
     """What one session did."""
     facts = summary.facts
-    session = session_record(summary.session)
-    session.calls = facts.calls
-    session.destructive_calls = facts.destructive_calls
-    session.pending_actions = summary.pending
+    session = session_record(summary.session, deferred_threshold, SessionCounts(facts, summary.pending))
     destructive = [
         session_report_pb2.DestructiveCallCount(tool=tool, outcome=outcome, count=count)
         for (tool, outcome), count in facts.destructive_outcomes.most_common()
