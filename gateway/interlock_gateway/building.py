@@ -47,6 +47,7 @@ from interlock_gateway.policy.inspection import InspectionError
 from interlock_gateway.policy.origin import Origin
 from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.policy.shadow.log import DifferenceLog
+from interlock_gateway.processors import processors
 from interlock_gateway.providers.directory import Directory
 from interlock_gateway.references.resolver import ReferenceResolver
 from interlock_gateway.registry.deferral import Deferral
@@ -54,9 +55,11 @@ from interlock_gateway.registry.registry import GATEWAY_PROVIDER, ToolRegistry, 
 from interlock_gateway.results.process import ResultProcessor
 from interlock_gateway.results.redaction import Redactor
 from interlock_gateway.serving import OVERHEAD_BYTES, Rooms
+from interlock_gateway.sessions.awake import AWAKE_PROCESSORS, AWAKE_S, Awake
 from interlock_gateway.sessions.book import SessionBook
 from interlock_gateway.sessions.call_counts import CallCounts
 from interlock_gateway.sessions.discovery import Discovery
+from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.state.store import SqlStateStore
 from interlock_gateway.telemetry.after_answers import AfterAnswers
 from interlock_gateway.telemetry.artifact_metrics import watch_artifacts
@@ -97,6 +100,7 @@ async def build(config: Config, clock: Clock, replica: str, stack: AsyncExitStac
     pipeline = CallPipeline(parts)
     stack.callback(pipeline.large_inputs.close)
     pipeline.gate.delay_s = engine.delay_s
+    _stay_awake(config, pipeline.gate)
     await _begin_counting(site, store, approvals, engine)
     return Rooms(
         parts=parts,
@@ -181,6 +185,14 @@ async def _parts(
         hooks=plugged.hooks,
         shadow=shadow,
     )
+
+
+def _stay_awake(config: Config, gate: Gate) -> None:
+    seconds = config.server.awake_s
+    if seconds is None:  # on one processor nobody else gets on with it meanwhile
+        seconds = AWAKE_S if processors() >= AWAKE_PROCESSORS else 0.0
+    if seconds:
+        gate.on_alone = Awake(seconds, lambda: gate.in_flight <= 1).begin
 
 
 def _results(site: _Site, artifacts: ArtifactStore) -> ResultProcessor:

@@ -15,7 +15,7 @@ ROOMS = {
 # From the inside out: what stands in one line may import from its own line and from those above it.
 LAYERS = (
     {"core", "errors"},
-    {"cancelled", "clock", "config", "config_loader", "ids", "isolation", "patience"}
+    {"cancelled", "clock", "config", "config_loader", "ids", "isolation", "patience", "processors"}
     | {"config_artifacts"}
     | {
         "config_bundles",

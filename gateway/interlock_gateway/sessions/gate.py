@@ -56,13 +56,14 @@ class Gate:
 
     `most` is how many calls may be in flight at once; `delay_s` says how long policy keeps waiting what has begun.
     `waited` and `waited_s` are how many calls had to wait here, and how long together. `pauses` are of connections
-    on which calls are refused.
+    on which calls are refused. `on_alone` is told when a call comes in while no other is in flight.
     """
 
     def __init__(self, most: int, delay_s: Callable[[], float] = lambda: 0.0) -> None:
         self.refusals = Refusals()
         self.pauses = Pauses()
         self.delay_s = delay_s
+        self.on_alone: Callable[[], None] | None = None
         self.waited, self.waited_s = 0, 0.0
         self._shares = Shares(most)
         self._waiting: OrderedDict[str, deque[_Place]] = OrderedDict()
@@ -104,6 +105,8 @@ class Gate:
         if not again and (full := self._shares.refusal(principal_id)) is not None:
             raise self.refusals.error(full, _WORDS[full], _loop().time())
         self._shares.take(principal_id)
+        if self.on_alone is not None and self._shares.count == 1:
+            self.on_alone()
 
     def leave(self, principal_id: str) -> None:
         """A call is not in flight any more."""
@@ -138,6 +141,11 @@ class Gate:
     def crowded(self) -> bool:
         """Whether calls wait, so that others may be refused."""
         return self._count > 0
+
+    @property
+    def room(self) -> int:
+        """About how many more may come until somebody is refused, going by the queue: to read those at once."""
+        return max(0, int(TARGET_S * self._rate) - self._count - self._all_coming)
 
     def has_read(self, took_s: float) -> None:
         """Note that it took so much processor time to refuse what was read: it is none that calls took."""
