@@ -9,9 +9,9 @@ class FactRequest:
     """One call as an extractor sees it (PIPE-5).
 
     `argument_names` is the operator's configuration: the names of the arguments that hold a "path", "glob", "command",
-    "url" or "sql", and under "dialect" the one of its SQL. `workdir` is the call's, empty for the provider's own; `roots` are
-    the session's absolute workspace roots, and `within` the operator's: a root of the session that leads out of those
-    counts for nothing (REF-4).
+    "url" or "sql", and under "dialect" the one of its SQL. `workdir` is the call's, empty for the provider's own;
+    `roots` are the session's absolute workspace roots, and `within` the operator's: a root of the session that leads
+    out of those counts for nothing (REF-4).
     """
 
     permission_class: str

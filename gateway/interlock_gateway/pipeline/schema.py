@@ -10,6 +10,7 @@ from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 MAX_REPORTED = 5
 MOST_PATTERN_BYTES = 10 * 1024 * 1024
 """How large one compiled pattern may be at all; it takes as many steps for each byte of a text as it has states."""
+_NOT_BLANK = r'does not match "\S"'
 _MAX_MESSAGE = 300
 _PANICS = "the validator gives up on it"
 
@@ -49,7 +50,12 @@ class CompiledSchema:
         if self.is_valid(value):
             return ()
         errors = islice(self._validator.iter_errors(value), MAX_REPORTED)
-        return tuple(f"{_path(error.instance_path)}: {error.message[:_MAX_MESSAGE]}" for error in errors)
+        return tuple(f"{_path(error.instance_path)}: {_words(error.message)[:_MAX_MESSAGE]}" for error in errors)
+
+
+def _words(message: str) -> str:
+    """What is wrong; the one pattern that the gateway's own tools have is said as what it means."""
+    return "must not be empty or blank" if message.endswith(_NOT_BLANK) else message
 
 
 def _path(parts: Sequence[str | int]) -> str:

@@ -98,10 +98,16 @@ def labels(given: "call_pb2.ToolCall.LabelsEntry | object", field: str) -> JsonO
         if not 0 < len(key) <= MAX_LABEL_KEY or len(str(value)) > MAX_LABEL_VALUE:
             raise RequestError(
                 RequestFault.INVALID_FIELD,
-                f"a label has a key of 1 to {MAX_LABEL_KEY} and a value of at most {MAX_LABEL_VALUE} characters",
+                f"the label {_shown(key)} does not fit: it has a key of 1 to {MAX_LABEL_KEY} characters and a value"
+                f" of at most {MAX_LABEL_VALUE}; these have {len(key)} and {len(str(value))}",
                 field=field,
             )
     return found
+
+
+def _shown(key: str) -> str:
+    """A key of any length, so that it can be found again."""
+    return repr(key if len(key) <= MAX_LABEL_KEY else f"{key[:MAX_LABEL_KEY]}...")
 
 
 def shorter(wanted: Duration | None, deadline_s: float | None) -> float | None:

@@ -4,6 +4,7 @@ test_bash_routine_allows_what_is_listed if {
 	cases := [
 		one(["pytest", "-q"], {}),
 		one(["make", "test"], {}),
+		one(["mypy", "--strict", "src"], {}),
 		one(["git", "commit", "-m", "Mend it"], {"subcommand": "commit"}),
 		one(["git", "switch", "-c", "new"], {"subcommand": "switch"}),
 		one(["git", "checkout", "-b", "new"], {"subcommand": "checkout"}),
@@ -62,6 +63,8 @@ test_bash_routine_is_silent_for_what_does_more if {
 		running_file("python", "scripts/deploy.py"),
 		one(["kubectl", "get", "Secrets"], {"subcommand": "get"}),
 		one(["alembic", "upgrade"], {}),
+		one(["mypy", "--install-types", "--non-interactive", "."], {}),
+		one(["mypy", "--inst", "."], {}),
 		running({"commands": [command(["npx", "cowsay"]), command(["cowsay"])]}),
 		one(["mv", "x", ".git/hooks/post-merge"], {}),
 		one(["cp", "x", "CLAUDE.md"], {}),

@@ -20,7 +20,14 @@ findings contains {
 unencrypted contains named(url) if {
 	some url in fetch.urls
 	not encrypted(url)
+	not refused_for_its_scheme(url)
 	not wanted_inside(url)
 }
 
 encrypted(url) if url.scheme == "https"
+
+# There is no page at it that could be asked for with https.
+refused_for_its_scheme(url) if {
+	is_string(url.scheme)
+	not of_listed_scheme(url)
+}

@@ -16,6 +16,14 @@ test_webfetch_plain_http_is_silent_for_https_and_for_listed_hosts_inside if {
 		with data.interlock.settings.webfetch.internal_hosts as {"wiki": true}
 }
 
+test_webfetch_plain_http_advises_https_for_no_url_of_another_kind if {
+	every scheme in {"file", "ftp", "javascript", "data"} {
+		silent("webfetch/plain_http") with input as visiting(reading, {"scheme": scheme})
+			with data.interlock.settings.webfetch.plain_http as "deny"
+		verdicts("webfetch/scheme") == {"deny"} with input as visiting(reading, {"scheme": scheme})
+	}
+}
+
 test_webfetch_plain_http_holds_without_the_fields_it_reads if {
 	every field in {"scheme", "given", "host", "reach"} {
 		path := concat("", ["call/facts/webfetch/urls/0/", field])
