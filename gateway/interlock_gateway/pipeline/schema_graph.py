@@ -139,7 +139,7 @@ class _Graph:
             named = schema.get(keyword)
             for one in named.values() if isinstance(named, dict) else ():
                 part.here += self._one(one)
-                part.own += self._counted(one) // 4 if isinstance(one, list) else 1
+                part.own += self._counted(one) // 4 if isinstance(one, list) else 0
 
     def _members(self, part: Part, schema: FrozenJsonObject) -> None:
         named, patterns = schema.get("properties"), schema.get("patternProperties")
