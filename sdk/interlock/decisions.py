@@ -84,7 +84,10 @@ class Exemption:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShadowDecision:
-    """What a candidate policy would have decided; it enforces nothing."""
+    """What a candidate policy would have decided; it enforces nothing.
+
+    Nothing waits for it, so only `get_call` and `wait_call` tell it, of calls that were decided of late.
+    """
 
     verdict: Verdict
     reasons: tuple[Reason, ...] = ()

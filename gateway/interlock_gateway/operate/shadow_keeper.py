@@ -12,6 +12,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.operate.policy_keeper import Reload, loaded, seen_now
 from interlock_gateway.pipeline.enforce import is_gateway_error
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.shadow_port import ShadowOpinion
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.origin import DirectoryOrigin, Origin
@@ -58,6 +59,10 @@ class ShadowKeeper:
         session_id = run.live.session.session_id
         subject = Subject(run.received_at, session_id, run.call_id, run.tool_name, run.principal.id)
         evaluator.ask(subject, decision, run.policy_input)
+
+    def opinion(self, decision_id: str) -> ShadowOpinion | None:
+        """What the candidate that there is now said of a decision of late."""
+        return None if self.evaluator is None else self.evaluator.opinion(decision_id)
 
     async def begin(self) -> None:
         """Load the configured candidate, if there is one. What is wrong with it is logged, and shows in status."""

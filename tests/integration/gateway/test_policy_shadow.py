@@ -242,3 +242,48 @@ async def test_people_set_show_and_clear_a_candidate_from_the_command_line(socke
         assert "differed" in (await interlock("status")).stdout
         assert (await interlock("shadow", "clear")).exit_code == 0
         assert "no candidate is set" in (await interlock("shadow", "show")).stdout
+
+
+@pytest.mark.req("LIFE-5")
+async def test_who_asks_for_a_call_later_is_told_what_the_candidate_would_have_decided(socket_directory: Path) -> None:
+    async with bench(socket_directory, policy=shadowing(socket_directory, DENIES)) as at:
+        evaluator = await evaluator_of(at)
+        session = at.agent.session("s")
+        for text in ("fine", SECRET):
+            result = await session.call("echo", {"text": text}, call_id=text[:4])
+            assert result.decision.shadow is None, "nothing waits for the candidate"
+        await evaluator.settled()
+        fine, hushed = [await session.get_call(call_id) for call_id in ("fine", SECRET[:4])]
+        for found in (fine, hushed, await session.wait_call("fine", timeout=5)):
+            assert found.result is not None
+            assert found.result.decision.verdict is Verdict.ALLOW
+            assert found.result.decision.shadow is not None
+            assert found.result.decision.shadow.policy_revision == evaluator.bundle.revision
+        assert fine.result is not None
+        assert hushed.result is not None
+        same, other = fine.result.decision.shadow, hushed.result.decision.shadow
+        assert same is not None
+        assert other is not None
+        assert (same.verdict, same.differs) == (Verdict.ALLOW, False)
+        assert (other.verdict, other.differs, other.reasons[0].code) == (Verdict.DENY, True, "hush")
+        assert SECRET not in other.reasons[0].message
+        async with operating(at) as admin:
+            await admin.set_shadow_policy()
+        cleared = (await session.get_call("fine")).result
+        assert cleared is not None
+        assert cleared.decision.shadow is None
+
+
+@pytest.mark.req("LIFE-5")
+async def test_only_of_the_last_decisions_it_is_kept_what_the_candidate_says(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock_gateway.policy.shadow.evaluator.OPINIONS_KEPT", 2)
+    async with bench(socket_directory, policy=shadowing(socket_directory, CAPS)) as at:
+        evaluator = await evaluator_of(at)
+        session = at.agent.session("s")
+        for call_id in "abc":
+            await session.call("echo", {"text": "x"}, call_id=call_id)
+        await evaluator.settled()
+        found = [(await session.get_call(call_id)).result for call_id in "abc"]
+        assert [one is not None and one.decision.shadow is not None for one in found] == [False, True, True]

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations
+from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations, Reason
 
 MAX_REASONS = 20
 MAX_TEXT = 500
@@ -78,11 +78,20 @@ def difference(subject: Subject, active: Decision, candidate: Decision, mask: Ca
     return Difference(active.decision_id, subject, _verdict(active, mask), _verdict(candidate, mask))
 
 
-def _verdict(decision: Decision, mask: Callable[[str], str]) -> ShadowVerdict:
-    reasons = tuple(
+def shown(decision: Decision, mask: Callable[[str], str]) -> Decision:
+    """A decision with its reasons as they are recorded: so many, so long, and without secrets."""
+    return replace(decision, reasons=tuple(Reason(one.code, one.message, one.rule) for one in _reasons(decision, mask)))
+
+
+def _reasons(decision: Decision, mask: Callable[[str], str]) -> tuple[ShadowReason, ...]:
+    return tuple(
         ShadowReason(mask(one.code[:MAX_TEXT]), mask(one.message[:MAX_TEXT]), mask(one.rule[:MAX_TEXT]))
         for one in decision.reasons[:MAX_REASONS]
     )
+
+
+def _verdict(decision: Decision, mask: Callable[[str], str]) -> ShadowVerdict:
+    reasons = _reasons(decision, mask)
     return ShadowVerdict(decision.verdict.value, reasons, _names(decision.obligations), decision.policy_revision)
 
 

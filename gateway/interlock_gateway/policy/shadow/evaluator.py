@@ -5,7 +5,7 @@ crashes costs itself pauses that grow, and its worker, which runs at the lowest 
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -14,9 +14,10 @@ from interlock_gateway.config_bundles import ShadowConfig
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.decision import Decision, DecisionError, GatewayErrorCode, denial_for_failure
 from interlock_gateway.pipeline.policy_result import read_decision
+from interlock_gateway.pipeline.shadow_port import ShadowOpinion
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
-from interlock_gateway.policy.shadow.difference import Difference, Subject, differ, difference
+from interlock_gateway.policy.shadow.difference import Difference, Subject, differ, difference, shown
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
 MAX_WAITING_BYTES = 8 * 1024 * 1024
@@ -32,6 +33,8 @@ _DENIALS = frozenset(
 )
 # The other failures come of its small budget too, and say little of what it would do.
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+OPINIONS_KEPT = 1000
+"""Decisions of which it is known what the candidate says; of older ones only differences are, on disk."""
 
 
 class ShadowObserver(Protocol):
@@ -100,6 +103,7 @@ class ShadowEvaluator:
         self._most_at_once = max(1.0, config.max_per_s * BURST_S)
         self._allowance, self._allowed_at = self._most_at_once, clock.monotonic()
         self._paused_until, self._pause_s = 0.0, 0.0
+        self._opinions: OrderedDict[str, ShadowOpinion] = OrderedDict()
 
     @property
     def process_ids(self) -> tuple[int, ...]:
@@ -120,6 +124,10 @@ class ShadowEvaluator:
         self._waiting_bytes += len(document)
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work())
+
+    def opinion(self, decision_id: str) -> ShadowOpinion | None:
+        """What the candidate said of this decision, if it was asked about it of late and has answered."""
+        return self._opinions.get(decision_id)
 
     async def settled(self) -> None:
         """Wait until all that waits was asked."""
@@ -180,6 +188,9 @@ class ShadowEvaluator:
     def _compare(self, asked: _Asked, candidate: Decision) -> None:
         pair = (asked.active.verdict.value, candidate.verdict.value)
         differs = differ(asked.active, candidate)
+        self._opinions[asked.active.decision_id] = ShadowOpinion(shown(candidate, self._mask), differs)
+        if len(self._opinions) > OPINIONS_KEPT:
+            self._opinions.popitem(last=False)
         self.figures.evaluated += 1
         self._observer.shadow_evaluated(*pair, differs=differs)
         if differs:

@@ -37,6 +37,7 @@ from interlock_gateway.core.pending import PendingAction, PendingOrigin, Pending
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import Classification, Effect
 from interlock_gateway.pipeline.call_records import KnownCall
+from interlock_gateway.pipeline.shadow_port import ShadowOpinion
 from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.sessions.live import LiveSession
 
@@ -274,9 +275,9 @@ def _fill_what_else_there_is(message: call_pb2.CallResult, result: CallResult) -
         message.reflection.CopyFrom(reflection_form(result.reflection))
 
 
-def call_record(known: KnownCall) -> call_pb2.CallRecord:
-    """Where a call stands."""
-    return call_pb2.CallRecord(
+def call_record(known: KnownCall, opinion: ShadowOpinion | None) -> call_pb2.CallRecord:
+    """Where a call stands; `opinion` is what a candidate policy says of its decision, as far as it is known."""
+    message = call_pb2.CallRecord(
         session_id=known.session_id,
         call_id=known.call_id,
         tool=known.tool,
@@ -286,6 +287,20 @@ def call_record(known: KnownCall) -> call_pb2.CallRecord:
         result=call_result(known.result) if known.result is not None else None,
         received_at=timestamp(known.received_at),
         finished_at=timestamp(known.finished_at),
+    )
+    if opinion is not None:
+        message.result.decision.shadow.CopyFrom(_shadow_decision(opinion))
+    return message
+
+
+def _shadow_decision(opinion: ShadowOpinion) -> decision_pb2.ShadowDecision:
+    said = opinion.decision
+    return decision_pb2.ShadowDecision(
+        verdict=VERDICT[said.verdict],
+        reasons=[decision_pb2.Reason(code=one.code, message=one.message, rule=one.rule) for one in said.reasons],
+        obligations=_obligations(said.obligations) if said.obligations is not NO_OBLIGATIONS else None,
+        policy_revision=said.policy_revision,
+        differs=opinion.differs,
     )
 
 

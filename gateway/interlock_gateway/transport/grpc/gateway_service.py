@@ -15,11 +15,12 @@ from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import run_batch
-from interlock_gateway.pipeline.call_records import CallRecords
+from interlock_gateway.pipeline.call_records import CallRecords, KnownCall
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
+from interlock_gateway.pipeline.shadow_port import ShadowOpinion
 from interlock_gateway.sessions.live import LiveSession
 from interlock_gateway.transport.grpc import decode, encode
 from interlock_gateway.transport.grpc.endpoint import Caller, Rpc
@@ -102,14 +103,20 @@ class GatewayRpcs:
     async def get_call(self, caller: Caller, request: pb.GetCallRequest) -> pb.GetCallResponse:
         """Where a call stands."""
         known = await self._calls.get(caller.principal, request.session_id, request.call_id)
-        return pb.GetCallResponse(call=encode.call_record(known))
+        return pb.GetCallResponse(call=encode.call_record(known, self._opinion(known)))
 
     async def wait_call(self, caller: Caller, request: pb.WaitCallRequest) -> pb.WaitCallResponse:
         """Where a call stands once it is settled, or when the time is up."""
         timeout_s = decode.shorter(request.timeout if request.HasField("timeout") else None, caller.deadline_s)
         asked = (caller.principal, request.session_id, request.call_id)
         known = await self._calls.wait(*asked, timeout_s, trace=caller.trace)
-        return pb.WaitCallResponse(call=encode.call_record(known))
+        return pb.WaitCallResponse(call=encode.call_record(known, self._opinion(known)))
+
+    def _opinion(self, known: KnownCall) -> ShadowOpinion | None:
+        shadow, result = self._parts.shadow, known.result
+        if shadow is None or result is None or result.decision is None:
+            return None
+        return shadow.opinion(result.decision.decision_id)
 
     async def resolve(self, caller: Caller, request: pb.ResolveRequest) -> pb.ResolveResponse:
         """Apply or discard the top pending action: the `resolve` tool under its own name."""
