@@ -17,6 +17,10 @@ from tool_schemas import DEAR, ORDINARY, TEXT, JsonSchema, deep_chain, doubling,
 from waiting import eventually
 
 HANGS = 120.0
+VALUES: tuple[JsonSchema, ...] = (
+    {},
+    {"root": {"value": 1}, "id": 1, "rows": 1, "steps": 1, "filter": 1, "labels": 1},
+)
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +61,7 @@ async def test_usual_calls_of_usual_tools_are_checked_and_explained_at_once(name
         schema = InputSchema(ORDINARY[name], aside)
         assert schema.why_aside == schema.note("x") == ""
         assert schema.free_bytes > 300
-        for value in ({}, {"root": {"value": 1}, "id": 1, "rows": 1, "steps": 1, "filter": 1, "labels": 1}):
+        for value in VALUES:
             found = schema.at_once(document(value))
             assert found == CompiledSchema(ORDINARY[name]).problems(value)
             assert await schema.problems(document(value), "me") == found
@@ -120,7 +124,7 @@ async def test_many_things_wrong_are_not_all_written_down_at_once(schema: JsonSc
 
 @pytest.mark.req("PIPE-4", "REL-7")
 async def test_a_pattern_is_held_against_long_texts_aside() -> None:
-    schema = {"properties": {"a": {"pattern": "^(?:a|b)*a(?:a|b){30}c"}}}
+    schema: JsonSchema = {"properties": {"a": {"pattern": "^(?:a|b)*a(?:a|b){30}c"}}}
     async with asking() as aside:
         checked = InputSchema(schema, aside)
         assert checked.at_once(document({"a": "ab" * 16 + "c"})) is not None

@@ -140,7 +140,7 @@ async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothin
 
 @pytest.mark.req("PIPE-4", "REL-7")
 async def test_what_a_large_input_is_checked_against_says_the_same_in_the_process() -> None:
-    schema = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 10}}}
+    schema: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 10}}}
     text = json.dumps(schema).encode()
     async with reading() as large:
         for raw in (RAW, b'{"other":[' + b"1.5," * 30_000 + b"{}]}"):

@@ -126,7 +126,7 @@ OPENAPI: JsonSchema = {
         }
     },
 }
-ORDINARY = {
+ORDINARY: dict[str, JsonSchema] = {
     "anything": {"type": "object"},
     "nothing": {"type": "object", "properties": {}, "additionalProperties": False},
     "filters": FILTERS,
@@ -162,7 +162,7 @@ def expressions(kinds: int) -> JsonSchema:
     }
 
 
-def expression(levels: int, last: object) -> dict[str, object]:
+def expression(levels: int, last: Any) -> dict[str, Any]:
     """An input for `expressions`."""
     for _ in range(levels):
         last = {"kind": "k1", "args": [last]}
@@ -187,7 +187,7 @@ def looking_again(levels: int) -> JsonSchema:
     return made
 
 
-DEAR = {
+DEAR: dict[str, JsonSchema] = {
     "two ways at each level": doubling(30),
     "all of it at each level": doubling(30, "allOf"),
     "one member, many kinds": expressions(2),

@@ -67,7 +67,7 @@ async def test_schemas_that_take_all_the_time_there_is_for_a_list_cost_that_list
 
 @pytest.mark.req("REL-7", "TOOL-4")
 async def test_nobody_waits_for_the_schemas_of_others_and_the_last_of_two_lists_counts() -> None:
-    endless = {"allOf": [{"pattern": f"^\\p{{L}}{{1,50}}x{at}$"} for at in range(400)]}
+    endless: dict[str, Any] = {"allOf": [{"pattern": f"^\\p{{L}}{{1,50}}x{at}$"} for at in range(400)]}
     async with registering() as registry:
         slow = asyncio.create_task(
             registry.register("slow", [ToolDefinition(name="slow", input_schema=endless)], FOLLOWED)
