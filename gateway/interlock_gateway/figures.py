@@ -2,9 +2,11 @@
 
 from collections import Counter
 from importlib.metadata import version
+from pathlib import Path
 
 from interlock_gateway.core.tool import PinState
 from interlock_gateway.serving import Gateway
+from interlock_gateway.telemetry.disks import watch_disks
 from interlock_gateway.telemetry.processes import watch_processes
 from interlock_gateway.telemetry.surroundings import (
     show_build,
@@ -37,6 +39,8 @@ def show(gateway: Gateway) -> None:
     watch_tools(metrics, lambda: _pins(gateway))
     watch_policy_workers(metrics, lambda: len(rooms.engine.process_ids))
     watch_processes(metrics.registry, lambda: _workers(gateway))
+    config = gateway.config
+    watch_disks(metrics.registry, {"state": config.state_dir, "audit": Path(config.at_state(config.audit.dir))})
 
 
 def _pins(gateway: Gateway) -> dict[str, int]:

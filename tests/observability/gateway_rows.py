@@ -115,6 +115,24 @@ ROWS = (
                 unit="s",
             ),
             Panel(
+                "Disk space",
+                "The least among the gateways: the share that is free where they keep state and receipts.",
+                (
+                    Query(
+                        f"min by (directory) ({of('interlock_disk_free_bytes')} / ("
+                        f"{of('interlock_disk_free_bytes')} + {of('interlock_disk_used_bytes')}))",
+                        "{{directory}}",
+                    ),
+                ),
+                unit="percentunit",
+            ),
+            Panel(
+                "Receipts on disk",
+                "The most among the gateways; nothing removes them by itself.",
+                (Query(f"max({of('interlock_audit_stored_bytes')})", "receipts"),),
+                unit="bytes",
+            ),
+            Panel(
                 "Receipts that wait",
                 "And groups that could not be written, a second.",
                 (

@@ -34,6 +34,7 @@ BOUNDS = {
     "candidate": Bound(len(Verdict), "verdicts"),
     "code": Bound(17, "gRPC status codes"),
     "component": Bound(3, "`policy`, `state`, `audit`"),
+    "directory": Bound(2, "`state`, `audit`"),
     "differs": Bound(2, "`yes`, `no`"),
     "effect": Bound(len(Effect), "`read_only`, `mutating`, `destructive`, `undeclared`; a tool has one"),
     "engine": Bound(1, "`embedded` or `opa`"),

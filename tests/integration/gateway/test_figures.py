@@ -113,3 +113,17 @@ async def test_gateway_errors_are_counted_by_their_code_from_the_closed_set(at: 
     at.gateway.rooms.metrics.call_evaluated(run)
     assert await read(at, "interlock_gateway_errors_total", code="policy_timeout") == 1
     assert await read(at, "interlock_gateway_errors_total") == 1
+
+
+@pytest.mark.req("OBS-1")
+async def test_how_full_the_disks_are_is_shown_and_how_much_of_that_is_receipts(at: Bench) -> None:
+    def receipts() -> int:
+        return sum(path.stat().st_size for path in (at.directory / "state" / "audit").glob("receipts-*.jsonl"))
+
+    await at.agent.session("s").call("set_value", {"value": "b"})
+    before = receipts()
+    found = samples_in(await scraped(at))
+    for directory in ("state", "audit"):
+        for what in ("free", "used"):
+            assert value(found, f"interlock_disk_{what}_bytes", directory=directory) > 0
+    assert 0 < before <= value(found, "interlock_audit_stored_bytes") <= receipts()
