@@ -114,7 +114,7 @@ def decided(modules: tuple[LinkedModule, ...], rule: str = "data.p.d") -> list[s
 
 def both(*texts: str) -> tuple[tuple[LinkedModule, ...], tuple[LinkedModule, ...]]:
     linked = link([(f"{number}.rego", text) for number, text in enumerate(texts)])
-    return linked, inlined(linked)
+    return linked, inlined(linked, DATA)
 
 
 @pytest.mark.req("ENG-2", "PERF-4")

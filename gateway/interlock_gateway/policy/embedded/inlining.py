@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
+from interlock_gateway.policy.embedded.known_data import KnownData
 from interlock_gateway.policy.embedded.linking import LinkedModule
 from interlock_gateway.policy.embedded.rego_names import GIVEN, Around, Names, Package
 from interlock_gateway.policy.embedded.rego_text import (
@@ -39,15 +40,20 @@ _INTO = "\0"
 Key = tuple[str, str]
 
 
-def inlined(modules: Sequence[LinkedModule]) -> tuple[LinkedModule, ...]:
-    """The same modules, with rules where their names stand; as they were when a package has a name of several parts."""
+def inlined(modules: Sequence[LinkedModule], data_json: str) -> tuple[LinkedModule, ...]:
+    """The same modules, with rules where their names stand; as they were when a package has a name of several parts.
+
+    What the rules compare with `data_json`, the data that they are loaded with, is left out where it is known.
+    """
     if any(_is_unusual(module.source) for module in modules):
         return tuple(modules)
     packages = [Package(module) for module in modules]
     if any("with" in item.tokens for one in packages for its in one.rules.values() for item in its):
         # A rule can have another value there than its text says.
         return tuple(modules)
-    inliner = _Inliner({package.name: package for package in packages})
+    by_name = {package.name: package for package in packages}
+    known = KnownData(data_json, {name: package.rules for name, package in by_name.items()})
+    inliner = _Inliner(by_name, known)
     return tuple(_fitting(one.module, inliner.rewritten(one)) for one in packages)
 
 
@@ -77,8 +83,9 @@ class _Site:
 
 
 class _Inliner:
-    def __init__(self, packages: Mapping[str, Package]) -> None:
+    def __init__(self, packages: Mapping[str, Package], data: KnownData) -> None:
         self._packages = packages
+        self._data = data
         self._names = Names()
         self._asked = _asked_for(packages)
         self._behind: list[Key] = []
@@ -107,7 +114,9 @@ class _Inliner:
         ways: list[Tokens] = []
         for value, body in zip(rule.values, rule.bodies, strict=True):
             way = [":=", *self._nested(value, around)] if value else []
-            ways.append(way + (["if", "{", "\n", *self._query(body, around), "\n", "}"] if body else []))
+            ways.append(
+                way + (["if", "{", "\n", *self._data.without(self._query(body, around)), "\n", "}"] if body else [])
+            )
         self._behind.pop()
         head = [rule.name, *(["contains", *rule.key] if rule.kind == "set" else [])]
         if rule.arguments is not None:
@@ -122,6 +131,7 @@ class _Inliner:
             if bound is None or rule.kind != "set" or ("|", 0) in levels(rule.key):
                 return None
             inner = self._query(rule.bodies[0], Around(package, bound, often=False))
+            inner = inner if around is not None else self._data.without(inner)
             one: Tokens | None = ["{", *rule.key, "|", "\n", *inner, "\n", "}"]
             if around is not None and one is not None:
                 one = self._names.moved(one, package, bound, around, {})

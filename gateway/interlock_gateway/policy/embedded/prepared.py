@@ -13,4 +13,4 @@ def prepared(modules: tuple[tuple[str, str], ...], data_json: str) -> tuple[Link
 
     It takes a tenth of a second for the shipped ones. Raises `PolicySourceError`, as `link` does.
     """
-    return inlined(shortened(link(modules), data_json))
+    return inlined(shortened(link(modules), data_json), data_json)
