@@ -15,6 +15,7 @@ from typing import Any
 from interlock_gateway.core.digest import INPUT_FIRST
 from interlock_gateway.core.document import Document, InvalidDocumentError
 from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.isolation.priority import go_behind
 from interlock_gateway.isolation.process import start_isolated
 from interlock_gateway.pipeline import reading_worker as said
 
@@ -34,6 +35,8 @@ class ReadingProcess:
     def __init__(self) -> None:
         """Start it. Raises `OSError` when the system has no room for a process."""
         self._process, self._connection = start_isolated(SCRIPT, *_directories(), environment=ALLOCATOR)
+        # Whoever waits for a small call goes first.
+        go_behind(self._process.pid)
         self._connection.settimeout(ANSWER_S)
         self._buffer = bytearray(BUFFER_BYTES)
         self.end = weakref.finalize(self, _end, self._process, self._connection)

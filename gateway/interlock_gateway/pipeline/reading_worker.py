@@ -12,7 +12,6 @@ import gc
 import hashlib
 import json
 import marshal
-import os
 import resource
 import socket
 import struct
@@ -33,7 +32,6 @@ OBJECT, ARRAY, TEXT, CLOSE = b"o", b"a", b"t", b"z"
 PIECE_BYTES = 64 * 1024
 """About how large a piece of a value is: what the gateway makes of it in one step takes well below a millisecond."""
 CANONICAL_BYTES = 256 * 1024
-NICENESS = 5
 
 
 def pieces_of(value: "JsonValue") -> Iterator[tuple[bytes, bytes]]:
@@ -173,9 +171,8 @@ def main() -> None:
     """Run as a script."""
     descriptor, *directories = sys.argv[1:]
     sys.path += directories
-    # No core dump: it would hold what agents sent. And whoever waits for a small call goes first.
+    # No core dump: it would hold what agents sent.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(NICENESS)
     # What is read has no cycles, and there is much of it.
     gc.disable()
     with socket.socket(fileno=int(descriptor)) as connection:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from interlock_gateway.pipeline import reading_process, reading_worker
 from interlock_gateway.pipeline.canonical import canonical
 from interlock_gateway.pipeline.large_inputs import LargeInput, LargeInputs
 from interlock_gateway.pipeline.schema import CompiledSchema
+from scheduling import place_of
 from waiting import eventually
 
 RAW = json.dumps({"text": "x" * 100_000}).encode()
@@ -135,6 +137,9 @@ async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothin
             LargeInput(RAW, len(RAW), 8, meanwhile=lambda: threads.append(threading.current_thread().name)), "me"
         )
         assert threads == ["inputs_0"]
+        (reader,) = large.process_ids
+        ours = place_of(os.getpid())
+        assert place_of(reader) == replace(ours, nice=min(ours.nice + 5, 19)), "in our session, or it would not count"
         await eventually(lambda: large.process_ids == ())
 
 
