@@ -28,13 +28,16 @@ class KnownData:
 
     def without(self, query: Tokens) -> Tokens:
         """A query of a rule without what is known of it. What is never true ends it, as it does when it is asked."""
+        if "data" not in query:
+            return query
         given = Counter(name for name, after in pairwise(query) if after == ":=")
         taken = {name for at, one in enumerate(query) if one in {"some", "every"} for name in _pattern(query, at)}
         # A name that is given once, anywhere, stands for one thing.
         once = {name for name, times in given.items() if times == 1 and is_name(name) and name not in taken}
         found = self._query(query, {}, once)
         used = Counter(found)
-        return self._query(found, {}, once, {name for name in once if used[name] == 1})
+        idle = {name for name in once if used[name] == 1}
+        return self._query(found, {}, once, idle) if idle else found
 
     def _query(self, query: Tokens, named: Mapping[str, Tokens], once: set[str], idle: Container[str] = ()) -> Tokens:
         parts = statements(query)
@@ -82,6 +85,8 @@ class KnownData:
         if part[:4] == ["[", "1", "|", "\n"] and part[-5:] == ["\n", "]", "==", "[", "]"]:
             inner = part[4:-5]
             return False if inner == _ALWAYS else True if inner == _NEVER else None
+        if part[0] != "data" and part[0] not in named:
+            return None
         sign = next((at for at, (one, level) in enumerate(levels(part)) if one in {"==", "!="} and not level), None)
         if sign is None:
             return None
@@ -92,6 +97,8 @@ class KnownData:
 
     def _place(self, part: Tokens, named: Mapping[str, Tokens]) -> object:
         """What lies in a place of the data; `None` for anything else, and for a null."""
+        if not part or (part[0] != "data" and part[0] not in named):
+            return None
         path = _path(part, named)
         names = path[2::2]
         if path[:1] != ["data"] or len(path) < _SHORTEST or set(path[1::2]) != {"."} or not all(map(_is_part, names)):
@@ -109,7 +116,7 @@ class KnownData:
 
 
 def _path(part: Tokens, named: Mapping[str, Tokens]) -> Tokens:
-    return [*named.get(part[0], part[:1]), *part[1:]] if part else []
+    return [*named.get(part[0], part[:1]), *part[1:]]
 
 
 def _pattern(query: Tokens, at: int) -> Tokens:

@@ -6,7 +6,7 @@ Nothing here knows all of Rego. What does not look as expected is not among the 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import Literal
 
 _TOKEN = re.compile(
@@ -155,9 +155,12 @@ def _is_followed(token: str) -> bool:
 
 
 def _goes_on(tokens: Tokens, begun: int, place: int) -> bool:
-    after = next((one for one in islice(tokens, place, None) if one not in _ENDS), "")
-    before = next((tokens[at] for at in range(place - 1, begun - 1, -1) if tokens[at] != "\n"), "")
-    return before in _GOES_ON or after in _GOES_ON
+    while place > begun + 1 and tokens[place - 1] == "\n":
+        place -= 1
+    before = tokens[place - 1]
+    while place < len(tokens) and tokens[place] in _ENDS:
+        place += 1
+    return before in _GOES_ON or (place < len(tokens) and tokens[place] in _GOES_ON)
 
 
 def tokens_of(source: str) -> Iterator[tuple[str, str, int]]:
