@@ -14,6 +14,7 @@ from interlock_gateway.pipeline.enforce import is_gateway_error
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.shadow_port import ShadowOpinion
 from interlock_gateway.policy.checks.problems import Problem
+from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.origin import DirectoryOrigin, Origin
 from interlock_gateway.policy.settings import PolicySourceError
@@ -109,6 +110,8 @@ class ShadowKeeper:
             seen = await seen_now(origin)
             bundle, problems = await loaded(origin)
             if bundle is not None:
+                # Beside the loop, as its engine finds it made.
+                await asyncio.to_thread(prepared, bundle.modules, bundle.data_json)
                 evaluator = ShadowEvaluator(
                     bundle,
                     self._config.shadow,
