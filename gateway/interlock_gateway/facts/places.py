@@ -111,6 +111,10 @@ class Workspace:
         except OSError:
             return True
 
+    def is_top(self, path: str) -> bool:
+        """Whether an absolute path without links is a root, or has one in it."""
+        return any(_lies_in(resolved, path) for _, resolved in self._roots)
+
     def below_root(self, place: Place) -> str | None:
         """The path from its root, without a leading slash; None outside of every root."""
         for root, resolved in self._roots:

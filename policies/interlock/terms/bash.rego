@@ -19,6 +19,7 @@ tame if {
 	found := script
 	found.dynamic_name == false
 	found.hazards == []
+	quiet_searches
 	every command in found.commands {
 		command.interprets == null
 		command.implied == false

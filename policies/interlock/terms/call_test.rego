@@ -114,6 +114,7 @@ running(bash) := object.union(destroying, {
 			"pipelines": [],
 			"writes": [],
 			"paths": [],
+			"searches": [],
 			"assignments": [],
 			"functions": [],
 			"aliases": [],
@@ -188,6 +189,23 @@ unseen_pattern := pattern_path("/w/i*", {
 	"ends": `(?m)^(?:.*)$`,
 	"directory": `(?m)^(?:i.*)$`,
 })
+
+# A search through a directory that has been looked at, unless the changes say otherwise.
+searching(changes) := running({"commands": [command(["grep", "-r", "x", "src"])], "searches": [object.union(
+	{
+		"command": 0,
+		"given": "grep -r x src",
+		"seen": true,
+		"complete": true,
+		"top": false,
+		"hidden": true,
+		"known": true,
+		"names": ["a.json", ".github"],
+		"endings": ["py"],
+		"only": [],
+	},
+	changes,
+)]})
 
 # A call of a tool that takes a path, with what was found out about the path.
 touching(call, argument) := object.union(call, {

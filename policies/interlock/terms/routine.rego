@@ -7,6 +7,7 @@ routine if {
 	found.functions == []
 	found.aliases == []
 	count(found.commands) > 0
+	quiet_searches
 	found.directory.inside == true
 	every command in found.commands {
 		routine_command(command)

@@ -163,3 +163,34 @@ async def test_where_the_gateway_sees_no_disk_a_pattern_may_stand_for_anything(
     engine: EmbeddedEngine, tmp_path: Path
 ) -> None:
     assert await decided(engine, UNSEEN, tmp_path / "elsewhere") == UNSEEN
+
+
+SEARCHES = {
+    "grep -rh . .": "checkpoint",
+    "grep -rn x src": "allow",
+    "grep -rn --include=*.py x .": "allow",
+    "rg x src docs": "allow",
+    "rg --hidden x": "checkpoint",
+    "grep -r x keys": "checkpoint",
+    "find . -name '*.py' -exec grep -r x . {} +": "checkpoint",
+    "git diff --no-index docs .": "checkpoint",
+    "grep -rn x docs | head": "allow",
+}
+
+
+async def test_a_search_where_secrets_lie_is_for_a_person(engine: EmbeddedEngine, root: Path) -> None:
+    assert await decided(engine, SEARCHES, root) == SEARCHES
+
+
+UNSEEN_SEARCHES = {
+    "grep -rh . .": "checkpoint",
+    "grep -rn 'Session()' src/clients": "allow",
+    "grep -rn TODO --include=*.go src": "allow",
+    "rg -l 'import requests' src tests": "allow",
+}
+
+
+async def test_where_the_gateway_sees_no_disk_a_search_through_all_is_for_a_person(
+    engine: EmbeddedEngine, tmp_path: Path
+) -> None:
+    assert await decided(engine, UNSEEN_SEARCHES, tmp_path / "elsewhere") == UNSEEN_SEARCHES

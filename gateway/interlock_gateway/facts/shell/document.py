@@ -5,11 +5,14 @@ from interlock_gateway.facts.patterns import expressions
 from interlock_gateway.facts.places import Workspace
 from interlock_gateway.facts.shell import outline
 from interlock_gateway.facts.shell.reading import HOLE, Redirection, Scope, Word
+from interlock_gateway.facts.shell.searched import MAX_NAMES, only
+from interlock_gateway.facts.shell.searching import search
 from interlock_gateway.facts.shell.survey import Found, Survey
 from interlock_gateway.facts.shell.whereabouts import NOWHERE, Matched, Spot, Whereabouts, path_texts
 
 MAX_PATHS = 1_000
 MAX_MATCHES = 500
+MAX_ONLY = 16
 MAX_ERRORS = 8
 MAX_SHOWN = 240
 
@@ -26,6 +29,7 @@ class _Document:
         self.survey = survey
         self.places = Whereabouts(workspace, survey)
         self.commands: list[JsonValue] = []
+        self.searches: list[JsonValue] = []
         self.paths: list[JsonValue] = []
         self.writes: list[JsonValue] = []
         self.pipelines: list[list[list[str | None]]] = []
@@ -37,6 +41,7 @@ class _Document:
         survey = self.survey
         for index, found in enumerate(survey.found):
             self.commands.append(self._command(index, found))
+            self._search(index, found)
             self.places.enter(found)
         loose = [self._redirection(item, None, None) for item in survey.loose_redirections]
         if self.dropped_paths:
@@ -55,6 +60,7 @@ class _Document:
             "pipelines": [{"stages": [list(stage) for stage in stages]} for stages in self.pipelines],
             "writes": self.writes,
             "paths": self.paths,
+            "searches": self.searches,
             "assignments": [_assignment(word) for word in survey.assignments],
             "functions": list(survey.functions),
             "aliases": list(survey.aliases),
@@ -161,6 +167,26 @@ class _Document:
                 "symlink": spot.symlink,
                 "pattern": self._matched(spot.pattern) if spot.pattern else None,
                 **_spot(spot),
+            }
+        )
+
+    def _search(self, index: int, found: Found) -> None:
+        wanted = search(found.name or "", found.words, fed=_stdin(found) != "inherited")
+        if wanted is None:
+            return
+        seen, top = self.places.search(wanted, found)
+        self.searches.append(
+            {
+                "command": index,
+                "given": shown(found.source),
+                "seen": seen.seen,
+                "complete": seen.seen and seen.complete and wanted.known,
+                "top": top,
+                "hidden": wanted.hidden,
+                "known": wanted.known,
+                "names": [*sorted(seen.names)] if seen.complete else [*sorted(seen.names)[:MAX_NAMES]],
+                "endings": [*sorted(seen.endings)],
+                "only": [only(text) for text in wanted.only] if len(wanted.only) <= MAX_ONLY else [],
             }
         )
 

@@ -97,6 +97,21 @@ _PATH = _object(
         **_SPOT,
     }
 )
+_ONLY: dict[str, object] = dict.fromkeys(("name", "begins", "ends", "directory"), _STRING)
+_SEARCH = _object(
+    {
+        "command": {"type": "integer", "minimum": 0},
+        "given": _STRING,
+        "seen": _BOOLEAN,
+        "complete": _BOOLEAN,
+        "top": _BOOLEAN,
+        "hidden": _BOOLEAN,
+        "known": _BOOLEAN,
+        "names": _STRINGS,
+        "endings": _STRINGS,
+        "only": _list(_object(_ONLY)),
+    }
+)
 _WRITE = _object({"command": _MAYBE_INDEX, "operator": _STRING, "given": _STRING, "dynamic": _BOOLEAN, **_SPOT})
 
 BASH_SCHEMA = _object(
@@ -112,6 +127,7 @@ BASH_SCHEMA = _object(
         "pipelines": _list(_object({"stages": _list(_MAYBE_STRINGS)})),
         "writes": _list(_WRITE),
         "paths": _list(_PATH),
+        "searches": _list(_SEARCH),
         "assignments": _list(_ASSIGNMENT),
         "functions": _STRINGS,
         "aliases": _STRINGS,

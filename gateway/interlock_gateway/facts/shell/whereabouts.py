@@ -9,6 +9,8 @@ from interlock_gateway.facts.listing import TooMuchError
 from interlock_gateway.facts.patterns import SPECIAL, NamePattern, names_of
 from interlock_gateway.facts.places import Place, Workspace
 from interlock_gateway.facts.shell.reading import HOLE, PROCESS, Frame, Scope, Word
+from interlock_gateway.facts.shell.searched import Searched, look
+from interlock_gateway.facts.shell.searching import Search
 from interlock_gateway.facts.shell.survey import Found, Survey
 
 Location: TypeAlias = Literal["inside", "outside", "unknown", "stream", "network", "none"]
@@ -20,6 +22,7 @@ _STREAM = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|f
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
 _OPTION_VALUE = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_.-]*=(.*)", re.DOTALL)
 _ATTACHED = re.compile(r"-[A-Za-z]([./~].*|.*/.*)", re.DOTALL)
+_LEAVES_OUT = re.compile(r"--exclude(?:-dir)?=")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\w.@-]+:[^/]*/")
 
 
@@ -141,6 +144,30 @@ class Whereabouts:
         symlink = unseen.symlink or any(place.symlink for place in places.values())
         return replace(spot, symlink=symlink, pattern=matched)
 
+    def search(self, search: Search, found: Found) -> tuple[Searched, bool]:
+        """What lies where a command searches, and whether it searches all of a root, or more."""
+        seen, top = Searched(), False
+        words = search.directories or (Word(".", "."),)
+        for word in words:
+            spot = self.spot(word, word.text, found)
+            starts = self._starts(word, spot, found)
+            seen.complete = seen.complete and bool(starts)
+            for start in starts:
+                top = top or self._workspace.is_top(start)
+                look(self._workspace.listing, start, search, seen)
+        return seen, top
+
+    def _starts(self, word: Word, spot: Spot, found: Found) -> list[str]:
+        """Where a word of a search leads, in each directory that its command may run in."""
+        if spot.location != "inside":
+            return []
+        directories = self._of(found.scope)
+        if spot.pattern is None:
+            placed = [self._workspace.locate(word.text, directory).normalised for directory in directories]
+            return [place for place in placed if place]
+        base = (spot.normalised or "").removesuffix("/".join(name.text for name in spot.pattern.names))
+        return [f"{base}{path}" for path in spot.pattern.paths] or [base.rstrip("/")]
+
     def exists(self, text: str, found: Found) -> bool:
         """Whether a plain word happens to be the name of something in a directory the command may run in."""
         return any(self._workspace.exists(f"{directory}/{text}") for directory in self._of(found.scope))
@@ -163,6 +190,8 @@ class Whereabouts:
 def path_texts(word: Word) -> list[str]:
     """The parts of an argument that look like paths: the word, the value in `--option=value`, the rest of `-Idir`."""
     text = word.text
+    if _LEAVES_OUT.match(text):
+        return []
     value = _OPTION_VALUE.fullmatch(text) or _ATTACHED.fullmatch(text)
     if value:
         text = value[1]

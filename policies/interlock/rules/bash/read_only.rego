@@ -24,6 +24,7 @@ reads_only if {
 	found.aliases == []
 	count(found.commands) > 0
 	whereabouts_known(found)
+	quiet_searches
 	every command in found.commands {
 		reading(command)
 	}

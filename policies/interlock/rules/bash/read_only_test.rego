@@ -135,7 +135,7 @@ test_bash_read_only_is_silent_without_the_fields_of_a_pattern if {
 test_bash_read_only_is_silent_without_the_fields_it_reads if {
 	shown_file := showing("/w/notes.txt")
 	every field in {
-		"parse_error", "dynamic", "assignments", "functions", "aliases", "commands", "paths", "writes", "directory",
+		"parse_error", "dynamic", "assignments", "functions", "aliases", "commands", "paths", "searches", "writes", "directory",
 		"commands/0/name", "commands/0/argv", "commands/0/flags", "commands/0/operands", "commands/0/interprets",
 		"paths/0/inside",
 	} {

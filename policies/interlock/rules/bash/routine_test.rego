@@ -138,7 +138,7 @@ test_bash_routine_is_silent_without_the_fields_it_reads if {
 	)
 	verdicts("bash/routine") == {"allow"} with input as call
 	every field in {
-		"parse_error", "dynamic", "assignments", "functions", "aliases", "commands", "paths", "writes", "directory",
+		"parse_error", "dynamic", "assignments", "functions", "aliases", "commands", "paths", "searches", "writes", "directory",
 		"commands/0/name", "commands/0/argv", "commands/0/flags", "commands/0/operands", "commands/0/interprets",
 		"commands/0/subcommand", "paths/0/inside", "paths/0/location",
 	} {

@@ -55,6 +55,7 @@ secret_words contains word if {
 	some word in command.argv
 	is_string(word)
 	startswith(word, "-")
+	not regex.match(`^--exclude(-dir)?=`, word)
 	count(word) > 4
 	secret_text(list, option_value(word))
 }

@@ -69,6 +69,7 @@ test_bash_secrets_denies_what_a_pattern_stands_for if {
 
 test_bash_secrets_leaves_what_shows_nothing_of_a_file_to_a_person if {
 	silent("bash/secrets") with input as one(["echo", ".env"], {})
+	silent("bash/secrets") with input as one(["grep", "--exclude=.env", "x", "y"], {})
 	silent("bash/secrets") with input as one(["grep", "id_rsa", "x"], {})
 	silent("bash/secrets") with input as running({"commands": [command(["ls", "x"])], "paths": [unseen_file("~/.ssh")]})
 	silent("bash/secrets") with input as one(["git", "show", "HEAD:.env"], {"subcommand": "show"})

@@ -1,0 +1,137 @@
+"""Commands that read whatever lies in a directory, as `grep -r` does: which, where, and what they leave out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from interlock_gateway.facts.shell.options import Options, Parsed, parse
+from interlock_gateway.facts.shell.reading import Word
+
+_GREP = Options(
+    "EFGPiyvwxcLlqsbHhnrRTUuaIoZzV",
+    "ABCefmdD",
+    "",
+    "recursive dereference-recursive extended-regexp fixed-strings basic-regexp perl-regexp ignore-case "
+    "no-ignore-case invert-match word-regexp line-regexp count color colour files-without-match files-with-matches "
+    "only-matching quiet silent no-messages byte-offset with-filename no-filename line-number initial-tab null text "
+    "null-data line-buffered",
+    "after-context before-context context regexp file max-count directories devices include exclude exclude-from "
+    "exclude-dir label binary-files",
+    digits=True,
+    permuted=True,
+)
+_RG = Options(
+    "aiIFHhLlNnopqSsUuvVwxz0.Pc",
+    "ABCEefgjmMrtTd",
+    "",
+    "hidden no-hidden no-ignore no-ignore-vcs no-ignore-parent no-ignore-dot unrestricted follow no-follow text "
+    "ignore-case fixed-strings with-filename no-filename files files-with-matches files-without-match line-number "
+    "no-line-number only-matching pretty quiet smart-case case-sensitive multiline multiline-dotall invert-match "
+    "word-regexp line-regexp count count-matches column heading no-heading json null stats trim vimgrep pcre2 "
+    "no-messages no-config crlf block-buffered line-buffered passthru no-require-git no-column null-data",
+    "after-context before-context context regexp file glob iglob type type-not type-add type-clear max-count "
+    "max-columns max-depth maxdepth replace encoding engine colors color sort sortr threads ignore-file "
+    "context-separator field-match-separator field-context-separator path-separator pre pre-glob max-filesize",
+    permuted=True,
+)
+_CODE = frozenset({"py", "python", "js", "ts", "typescript", "rust", "go", "java", "c", "cpp", "ruby", "php", "md"})
+_CODE |= {"markdown", "html", "css", "swift", "kotlin", "scala", "csharp", "lua", "haskell"}
+_GREPS = frozenset({"grep", "egrep", "fgrep", "ggrep", "rgrep"})
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search through directories; without any, through the current one.
+
+    `only` are patterns of the names that are searched, `without` of those that are not, `without_directories` of
+    directories. `follows` links, searches `hidden` files, and what `ignored` files of version control list. `known` is
+    false when an option is not understood.
+    """
+
+    directories: tuple[Word, ...]
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    without_directories: tuple[str, ...] = ()
+    follows: bool = False
+    hidden: bool = True
+    ignored: bool = True
+    known: bool = True
+
+
+def search(name: str, words: list[Word], *, fed: bool) -> Search | None:
+    """What a command searches, or None. `fed` says that something is piped to it."""
+    if name in _GREPS:
+        return _grep(name, words)
+    if name == "rg":
+        return _ripgrep(words, fed=fed)
+    texts = {word.text for word in words}
+    if name == "diff":
+        through = any(_short(text, "r") or _begins(text, "--recursive") for text in texts)
+        return Search(_operands(words[1:])) if through else None
+    if name == "git" and texts & {"--no-index", "--untracked"}:
+        return Search(())
+    return None
+
+
+def _grep(name: str, words: list[Word]) -> Search | None:
+    texts = [word.text for word in words[1:]]
+    directories = [*_values(texts, "--directories"), *_values(texts, "-d")]
+    followed = any(_short(text, "R") or _begins(text, "--dereference-recursive") for text in texts)
+    through = followed or name == "rgrep" or any(_short(text, "r") or _begins(text, "--recursive") for text in texts)
+    if not through and not any("recurse".startswith(value) and value for value in directories):
+        return None
+    parsed = parse(words[1:], _GREP)
+    return Search(
+        _places(parsed),
+        only=tuple(_values(texts, "--include")),
+        without=tuple(_values(texts, "--exclude")),
+        without_directories=tuple(one.rstrip("/") for one in _values(texts, "--exclude-dir")),
+        follows=followed,
+        known=parsed.known,
+    )
+
+
+def _ripgrep(words: list[Word], *, fed: bool) -> Search | None:
+    texts = [word.text for word in words[1:]]
+    parsed = parse(words[1:], _RG)
+    given, places = parsed.given, _places(parsed)
+    if "files" in given or (fed and not places):
+        return None
+    types = [*_values(texts, "--type"), *_values(texts, "-t")]
+    if types and set(types) <= _CODE and not given.keys() & {"type-add", "L", "follow"}:
+        return None
+    chosen = any(option in given for option in ("g", "glob", "iglob"))
+    unrestricted = {"u", "unrestricted"} & given.keys()
+    return Search(
+        places,
+        follows=bool({"L", "follow"} & given.keys()),
+        hidden=bool(chosen or unrestricted or {".", "hidden"} & given.keys()),
+        ignored=bool(chosen or unrestricted or any(option.startswith("no-ignore") for option in given)),
+        known=parsed.known,
+    )
+
+
+def _places(parsed: Parsed) -> tuple[Word, ...]:
+    written = {"e", "f", "regexp", "file"} & parsed.given.keys()
+    return tuple(parsed.operands if written else parsed.operands[1:])
+
+
+def _operands(words: list[Word]) -> tuple[Word, ...]:
+    return tuple(word for word in words if not word.text.startswith("-"))
+
+
+def _short(text: str, letter: str) -> bool:
+    return text.startswith("-") and not text.startswith("--") and letter in text
+
+
+def _begins(text: str, option: str) -> bool:
+    return len(text) > len("--x") and option.startswith(text)
+
+
+def _values(texts: list[str], option: str) -> Iterator[str]:
+    """The values of an option, attached or not."""
+    attached = f"{option}=" if option.startswith("--") else option
+    for index, text in enumerate(texts):
+        if text == option:
+            yield from texts[index + 1 : index + 2]
+        elif text.startswith(attached):
+            yield text.removeprefix(attached)
