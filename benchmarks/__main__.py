@@ -22,6 +22,7 @@ import messages
 import processes
 import uvloop
 from decisions import decision_figures
+from interlock_gateway.sessions.awake import AWAKE_S
 from replay import replay_figures
 
 HERE = Path(__file__).resolve().parent
@@ -113,7 +114,8 @@ def _measure(directory: Path, rounds: int, seconds: float) -> dict[str, object]:
 def _config(directory: Path) -> dict[str, object]:
     return {
         "state": {"dir": str(directory / "state")},
-        "server": {"listen": ["unix:{state}/agent.sock"]},
+        # As by default where two processors may be used. Here two are, but each process is told which.
+        "server": {"listen": ["unix:{state}/agent.sock"], "awake_s": AWAKE_S},
         "metrics": {"listen": "127.0.0.1:0"},
         "providers": [{"name": "echo", "address": f"unix:{directory}/tool.sock"}],
     }

@@ -21,6 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import processes
+from interlock_gateway.sessions.awake import AWAKE_S
 
 HERE = Path(__file__).resolve().parent
 FASTMCP = HERE / "fastmcp_proxy"
@@ -132,7 +133,8 @@ def _gateway(directory: Path, upstream: str) -> Iterator[tuple[int, str]]:
     """The gateway as its users start it, with everything on, its policy workers on the load's processor."""
     config = {
         "state": {"dir": str(directory / "state")},
-        "server": {"listen": ["unix:{state}/agent.sock"]},
+        # As by default where two processors may be used. Here two are, but each process is told which.
+        "server": {"listen": ["unix:{state}/agent.sock"], "awake_s": AWAKE_S},
         "mcp": {"listen": ["127.0.0.1:0"]},
         "metrics": {"listen": "127.0.0.1:0"},
         "identity": {"tokens": [{"principal": "bench", "sha256": hashlib.sha256(TOKEN.encode()).hexdigest()}]},
