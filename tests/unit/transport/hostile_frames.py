@@ -106,7 +106,7 @@ class Client:
         if self._is_odd(0.05):
             one.append((b"who", chance.choice((b"modest", b"other"))))
         if not self._is_odd(0.05):
-            one.append((b"grpc-timeout", b"%du" % chance.choice((1_000_000, 2_000_000 + chance.randrange(300)))))
+            one.append((b"grpc-timeout", b"%du" % chance.choice((80_000_000, 90_000_000 + chance.randrange(300)))))
         if self._is_odd(0.1):
             one.append(
                 (b"traceparent", b"00-%032x-%016x-01" % (chance.getrandbits(127) | 1, chance.getrandbits(63) | 1))

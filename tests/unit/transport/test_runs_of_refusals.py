@@ -51,6 +51,10 @@ class Crowded(Gate):
     def crowded(self) -> bool:
         return True
 
+    @property
+    def room(self) -> int:
+        return 3
+
 
 class Sent(asyncio.Transport):
     """What was sent to the client."""
@@ -225,7 +229,7 @@ async def test_of_those_who_write_as_most_do_most_are_not_given_to_libnghttp2(
 ) -> None:
     chance = random.Random(1)
     client = Client(chance, Encoder(chance, index=1.0, add=1.0), odd=0.05)
-    first, data = client.begin() + client.requests(2), client.requests(400)
+    first, data = client.begin() + client.requests(12), client.requests(400)
     found = await same([first, *pieces(data, chance, 60_000)], monkeypatch, set())
     assert unseen["requests"] > 0.7 * found.refused
 

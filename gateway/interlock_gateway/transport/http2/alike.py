@@ -119,11 +119,11 @@ def _answer(error: RequestError) -> Sequence[Field]:
 
 def _written(stream_ids: Sequence[int], errors: Sequence[RequestError]) -> bytes:
     """Whole answers as they are sent, one for each stream."""
-    kinds = {error: _written_answer(error) for error in set(errors)}
+    kinds = [_written_answer(error) for error in errors]
     frames: list[bytes] = [b""] * (3 * len(errors))
-    frames[0::3] = [kinds[error][0] for error in errors]
+    frames[0::3] = [begin for begin, _ in kinds]
     frames[1::3] = [ID.pack(stream_id) for stream_id in stream_ids]
-    frames[2::3] = [kinds[error][1] for error in errors]
+    frames[2::3] = [fields for _, fields in kinds]
     return b"".join(frames)
 
 

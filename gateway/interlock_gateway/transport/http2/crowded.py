@@ -43,6 +43,7 @@ class InACrowd(SpeaksSecond):
         self._passed_by_at = float("-inf")
         self._paused = False
         self._of_calls = True
+        self._many_at = float("-inf")
 
     def receive(self, data: bytes, gate: Gate | None) -> None:
         """Take in what came; while calls are refused here, only every now and then what has come until then."""
@@ -93,9 +94,9 @@ class InACrowd(SpeaksSecond):
         """Read, unless there is a reason not to."""
         raise NotImplementedError
 
-    def _receive_runs(self, data: bytes, now: float) -> None:
+    def _receive_runs(self, data: bytes, now: float, room: int) -> None:
         self._heard, self._of_calls = True, True
-        if not self._frames.read(data, self, now):
+        if not self._frames.read(data, self, now, room):
             return
         if swallowed := self._frames.take_swallowed():
             self._unsent += window_update(swallowed)
@@ -108,13 +109,15 @@ class InACrowd(SpeaksSecond):
 
     def _receive_in_a_crowd(self, data: bytes, gate: Gate) -> None:
         before, began, now = gate.refusals.total, thread_time(), self._loop.time()
-        if now - self._turned_away_at > LATELY_S or len(data) < LEAST_BYTES:
-            self._receive_all(data)
+        if now - self._many_at <= LATELY_S:
+            self._receive_runs(data, now, gate.room)
         else:
-            self._receive_runs(data, now)
+            self._receive_all(data)
         now, took_s, refused = self._loop.time(), thread_time() - began, gate.refusals.total - before
         if refused:
             self._turned_away_at = now
+            if refused >= MANY_REFUSED:
+                self._many_at = now
             gate.has_read(took_s)
         if self._paused or now - self._turned_away_at > LATELY_S:
             return

@@ -8,6 +8,7 @@ have ended. A request that is not whole, or is written in any unusual way, is ne
 requests; so the order of everything else stays as it is, and its rules are libnghttp2's to watch.
 """
 
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import Protocol
 
@@ -31,7 +32,6 @@ LEAST_RUN = 4
 """Shorter runs are not worth it."""
 RUNS_A_SECOND = 150
 """libnghttp2 ends a connection that brings more than 330 heads a second, over a while, for streams that have ended."""
-MOST_RUN_BYTES = 1024 * 1024
 MOST_BODY = 16_384
 """Requests with more data are not of a run: it is less than any window."""
 _HEADS = frozenset((HEADERS, PUSH_PROMISE, CONTINUATION))
@@ -43,8 +43,20 @@ _MOST_BODY = MOST_BODY << 8 | _KIND
 _LEAST_BYTES = 2 * HEAD_BYTES + 1
 _SHAPES = tuple(Struct(f">IBi{size}sIBi") if size else None for size in range(256))
 """A head of so many bytes in its frame, and how the frame of the data behind it begins."""
-Request = tuple[int, int, bytes]
-"""Where it begins, its stream, and its head."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """Requests that come one after another: where each begins, its stream, and its head."""
+
+    starts: list[int] = field(default_factory=list)
+    streams: list[int] = field(default_factory=list)
+    blocks: list[bytes] = field(default_factory=list)
+
+    def clear(self) -> None:
+        self.starts.clear()
+        self.streams.clear()
+        self.blocks.clear()
 
 
 class Fed(Protocol):
@@ -76,7 +88,7 @@ class Frames:
         self._data = b""
         self._fed = 0
         self._pieces: list[bytes] = []
-        self._run: list[Request] = []
+        self._run = _Run()
         self._last = _NO_ID
         self._second = 0
         self._spent = 0
@@ -93,8 +105,12 @@ class Frames:
             self._blocks.forget()
         return data[: self._hold(data, at)]
 
-    def read(self, data: bytes, to: Fed, now: float) -> bool:
-        """Feed what was read, but for the runs in it; false when the connection is over."""
+    def read(self, data: bytes, to: Fed, now: float, room: int) -> bool:
+        """Feed what was read, but for the runs in it; false when the connection is over.
+
+        `room` is about how many requests will not be refused: those are fed together, and after that each by itself
+        until one is.
+        """
         if self._held:
             data, self._held = self._held + data, b""
         if int(now) != self._second:
@@ -102,10 +118,11 @@ class Frames:
         self._data, self._fed = data, 0
         self._pieces.clear()
         self._run.clear()
-        at = self._look(data, to)
+        self._last = _NO_ID
+        at = self._look(data, to, room)
         if at < 0:
             return False
-        if self._run:
+        if self._run.starts:
             self._close_run(to)
         return self._feed(self._hold(data, at), to)
 
@@ -114,15 +131,17 @@ class Frames:
         swallowed, self._swallowed = self._swallowed, 0
         return swallowed
 
-    def _look(self, data: bytes, to: Fed) -> int:
+    def _look(self, data: bytes, to: Fed, room: int) -> int:
         """Find the runs; up to where was looked, or -1 when the connection is over."""
         at, size = self._ahead, len(data)
-        self._last = _NO_ID
         while at + HEAD_BYTES <= size:
-            if self._last != _NO_ID and to.alike is self._alike and (end := self._extend(data, at)) > at:
+            if self._last != _NO_ID and to.alike is self._alike and (end := self._extend(data, at, size)) > at:
                 at = end
                 continue
-            if self._run:
+            if room and to.alike is None:
+                at, room = self._pass_by(data, at, room), 0
+                continue
+            if self._run.starts:
                 self._close_run(to)
             begin, flags, _ = FRAME.unpack_from(data, at)
             end = at + HEAD_BYTES + (begin >> 8)
@@ -140,18 +159,33 @@ class Frames:
             at = end
         return at
 
-    def _extend(self, data: bytes, at: int) -> int:
-        """Add whole requests that match to the run, one after another; up to where."""
+    def _pass_by(self, data: bytes, at: int, count: int) -> int:
+        """Pass over at most so many whole requests that match, to be fed with what comes behind them; up to where."""
+        self._last = 0
+        end = self._extend(data, at, count)
+        self._run.clear()
+        self._last = _NO_ID
+        return end
+
+    def _extend(self, data: bytes, at: int, most: int) -> int:
+        """Add whole requests that match to the run, one after another, `most` at most; up to where."""
         run, matches, last, size = self._run, self._blocks.matches, self._last, len(data)
-        most = min(size, at + MOST_RUN_BYTES)
-        while at + _LEAST_BYTES <= most and (shape := _SHAPES[data[at + 2]]) is not None and at + shape.size <= size:
+        starts, streams, blocks = run.starts, run.streams, run.blocks
+        while (
+            len(starts) < most
+            and at + _LEAST_BYTES <= size
+            and (shape := _SHAPES[data[at + 2]]) is not None
+            and at + shape.size <= size
+        ):
             head, flags, stream, block, body, ends, other = shape.unpack_from(data, at)
             end = at + shape.size + (body >> 8)
             if flags != END_HEADERS or ends != END_STREAM or other != stream or stream <= last or end > size:
                 break
             if head & _SHORT != HEADERS or body & _KIND or body > _MOST_BODY or not stream & 1 or not matches(block):
                 break
-            run.append((at, stream, block))
+            starts.append(at)
+            streams.append(stream)
+            blocks.append(block)
             at, last = end, stream
         self._last = last
         return at
@@ -186,16 +220,15 @@ class Frames:
     def _close_run(self, to: Fed) -> None:
         """Take all requests of the run but the last out of what is fed, if there are enough of them."""
         run = self._run
-        if len(run) > LEAST_RUN and to.ended_id and to.alike is not None and self._spent < RUNS_A_SECOND:
-            begin, (end, _, _) = run[0][0], run.pop()
-            _, streams, blocks = zip(*run, strict=True)
-            heads = b"".join(blocks)
+        if len(run.starts) > LEAST_RUN and to.ended_id and to.alike is not None and self._spent < RUNS_A_SECOND:
+            begin, end = run.starts[0], run.starts[-1]
+            heads = b"".join(run.blocks[:-1])
             if len(heads) <= MOST_BYTES:
                 self._spent += 1
                 self._pieces += (self._data[self._fed : begin], frame(HEADERS, _WHOLE_HEAD, to.ended_id, heads))
                 self._fed = end
-                to.alike.take_unseen(streams)
-                self._swallowed += end - begin - len(heads) - 2 * HEAD_BYTES * len(run)
+                to.alike.take_unseen(run.streams[:-1])
+                self._swallowed += end - begin - len(heads) - 2 * HEAD_BYTES * (len(run.starts) - 1)
         run.clear()
 
     def _feed(self, end: int, to: Fed) -> bool:
