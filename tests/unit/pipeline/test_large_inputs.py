@@ -131,13 +131,13 @@ async def _take_turns(large: LargeInputs) -> None:
 @pytest.mark.req("REL-7")
 async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothing_to_read() -> None:
     async with reading(spare_s=0.0) as large:
-        assert large.process_ids == ()
+        assert not large.process_ids
         threads: list[str] = []
         await large.read(
             LargeInput(RAW, len(RAW), 8, meanwhile=lambda: threads.append(threading.current_thread().name)), "me"
         )
         assert threads == ["inputs_0"]
-        (reader,) = large.process_ids
+        reader = large.process_ids[0]
         ours = place_of(os.getpid())
         assert place_of(reader) == replace(ours, nice=min(ours.nice + 5, 19)), "in our session, or it would not count"
         await eventually(lambda: large.process_ids == ())

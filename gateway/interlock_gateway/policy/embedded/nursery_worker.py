@@ -45,21 +45,15 @@ def main() -> None:
     sys.path += [package_directory, engine_directory]
     from interlock_gateway.policy.embedded import worker  # noqa: PLC0415 - found only once the path to it is set
 
-    requests = worker.frames(int(descriptor))
-    policies = next(requests, None)
-    if policies is None:
+    loaded = worker.load(int(descriptor), worker.frames(int(descriptor)))
+    if loaded is None:
         return
-    try:
-        engine = worker.build(policies)
-    except BaseException as error:  # noqa: BLE001 - the engine panics as a BaseException
-        worker.send(int(descriptor), worker.ERROR, worker.words(error))
-        return
-    worker.send(int(descriptor), worker.OK, b"")
 
     def grow_up(own: int) -> None:
         worker.limit_resources(int(address_space))
+        worker.send(own, worker.OK, b"")
         requests, seconds = worker.frames(own), float(processor_seconds)
-        worker.evaluate(own, requests, engine, policies, rule=rule, processor_seconds=seconds)
+        worker.evaluate(own, requests, *loaded, rule=rule, processor_seconds=seconds)
 
     with socket.socket(fileno=int(descriptor)) as connection:
         serve(connection, grow_up)

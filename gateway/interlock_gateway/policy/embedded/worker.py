@@ -93,18 +93,18 @@ def build(payload: bytes) -> "regorus.Engine":
     return engine
 
 
-def serve(descriptor: int, rule: str, processor_seconds: float) -> None:
-    """Load, then answer until the gateway is gone."""
-    requests = frames(descriptor)
+def load(descriptor: int, requests: "Iterator[bytes]") -> "tuple[regorus.Engine, bytes] | None":
+    """The engine with the policies of the first frame, and these; none if they do not load: the gateway is told why."""
     policies = next(requests, None)
     if policies is None:
-        return
+        return None
     try:
         engine = build(policies)
     except BaseException as error:  # noqa: BLE001 - the engine panics as a BaseException
         send(descriptor, ERROR, words(error))
-        return
-    evaluate(descriptor, requests, engine, policies, rule=rule, processor_seconds=processor_seconds)
+        return None
+    send(descriptor, OK, b"")
+    return engine, policies
 
 
 def evaluate(
@@ -116,8 +116,7 @@ def evaluate(
     rule: str,
     processor_seconds: float,
 ) -> None:
-    """Say that the policies are loaded, then answer until the gateway is gone."""
-    send(descriptor, OK, b"")
+    """Answer until the gateway is gone."""
     for document in requests:
         # The gateway kills a worker that takes too long. This is for the day when the gateway is gone first: the
         # kernel ends the process, without the interpreter's help, once one evaluation has used this much.
@@ -145,7 +144,9 @@ def main() -> None:
     import regorus  # noqa: F401, PLC0415 - before the limit, which is on what evaluation adds
 
     limit_resources(int(address_space))
-    serve(int(descriptor), rule, float(processor_seconds))
+    requests = frames(int(descriptor))
+    if loaded := load(int(descriptor), requests):
+        evaluate(int(descriptor), requests, *loaded, rule=rule, processor_seconds=float(processor_seconds))
 
 
 if __name__ == "__main__":
