@@ -141,7 +141,7 @@ async def test_pending_actions_are_counted_across_restarts_and_expiry(socket_dir
         assert await pending(at) == 2
         assert (await admin.status()).pending_actions == 2
         clock.ahead_s += PendingConfig().expires_s + 1
-        await eventually(lambda: at.gateway.state().pending_actions == 0)
+        await eventually(lambda: at.gateway.rooms.metrics.pending_actions == 0)
         assert await pending(at) == 0
 
 
