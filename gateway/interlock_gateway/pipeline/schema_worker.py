@@ -8,7 +8,6 @@ more memory, the system ends the process in the midst of it.
 
 import gc
 import json
-import os
 import resource
 import signal
 import socket
@@ -28,8 +27,6 @@ FITS, UNFIT, PROBLEM, END, WRONG = b"f", b"u", b"p", b"e", b"w"
 COMPILE_S = 2.0
 CHECK_S = 0.5
 """How much of a processor's time compiling takes, and checking; explaining what is wrong has as much again."""
-NICENESS = 10
-"""Others go first: it is a tenth of the processor that it takes from them. With less it would hardly get to start."""
 MEMORY_BYTES = 1024 * 1024 * 1024
 
 
@@ -100,7 +97,6 @@ def main() -> None:
     """Run as a script."""
     descriptor, *directories = sys.argv[1:]
     sys.path += directories
-    os.nice(NICENESS)
     # No core dump: it would hold what agents sent.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.isolation.priority import go_behind
 from interlock_gateway.isolation.process import start_isolated
 from interlock_gateway.pipeline import schema_worker as said
 from interlock_gateway.pipeline.schema import InvalidSchemaError
@@ -114,6 +115,7 @@ class _Process:
         process, self._connection = start_isolated(SCRIPT, *_directories(), environment={})
         self.process_id = process.pid
         self.end = weakref.finalize(self, _end, process, self._connection)
+        go_behind(process.pid)
         self._connection.settimeout(0)
 
     async def send(self, what: bytes, schema: bytes, raw: bytes) -> None:
