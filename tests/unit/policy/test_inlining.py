@@ -186,6 +186,23 @@ def test_rules_may_be_written_in_any_way() -> None:
     assert len(set(decided(before))) > 1
 
 
+@pytest.mark.req("ENG-2")
+@pytest.mark.parametrize(
+    "crowded",
+    [
+        "d if not r\nr if input.n == 1 r if input.n == 2\n",
+        "d if not r\nr if input.n == 1\n  r if input.n == 2\n",
+        "d if not r\nr if {input.n == 1} {input.n == 2}\n",
+        "d if not r\nr if {input.n == 1} r if {input.n == 2}\n",
+        "d if not r\nr if {\n\tinput.n == 1 input.kind == `a`\n}\n",
+        "d if not r x := 1\nr if input.n == 1 default r := false\n",
+    ],
+)
+def test_all_stays_where_it_cannot_be_told_where_one_thing_ends(crowded: str) -> None:
+    before, after = both(f"package p\n\n{crowded}")
+    assert after == before
+
+
 @pytest.mark.req("PERF-4")
 def test_thousands_of_definitions_become_one_that_is_not_deep() -> None:
     many = "".join(f"d contains {number} if input.n == {number % 5}\n" for number in range(3000))

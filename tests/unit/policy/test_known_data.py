@@ -32,6 +32,12 @@ CONDITIONS = {
     "[1 | data.house.settings.none == {}] == []": True,
     "[1 |\n\t\tdata.house.settings.none == {}\n\t\tinput.n == 1\n\t] == []": False,
     "{x | x := data.house.settings; x.none == {}} != set()": False,
+    "is_string(data.house.settings.no)": True,
+    "given := f(data.house.settings.no)\n\tgiven == 1": True,
+    "not f(data.house.settings.no)": True,
+    "is_string(data.house.settings.words.x)": False,
+    "array.concat(data.house.settings.list, data.house.settings.list) == []": False,
+    "f(data.house.own) == 1": False,
     "data.house.settings.one == 1": False,
     "data.house.settings.one == true": True,
     "data.house.settings.null == null": False,
@@ -67,7 +73,8 @@ def test_a_condition_on_the_data_means_the_same_when_it_is_left_out(condition: s
         "between": ["some x in [input.n, 2]", condition, "x == 1"],
     }[where]
     body = "\n\t".join(asked)
-    linked = link([("house.rego", f"package house\n\nr if {{\n\t{body}\n}}\nown := {{}} if input.n == 1\n")])
+    more = "own := {} if input.n == 1\nf(x) := 1 if is_object(x)\n\nelse := 2\n"
+    linked = link([("house.rego", f"package house\n\nr if {{\n\t{body}\n}}\n{more}")])
     ready = inlined(linked, json.dumps(DATA))
     assert decided(ready) == decided(linked)
     if CONDITIONS[condition]:

@@ -19,6 +19,7 @@ from interlock_gateway.policy.embedded.rego_text import (
     Tokens,
     divided,
     is_reference,
+    is_regular,
     joined,
     levels,
     matching,
@@ -52,14 +53,16 @@ def inlined(modules: Sequence[LinkedModule], data_json: str) -> tuple[LinkedModu
         # A rule can have another value there than its text says.
         return tuple(modules)
     by_name = {package.name: package for package in packages}
-    known = KnownData(data_json, {name: package.rules for name, package in by_name.items()})
+    known = KnownData(data_json, {name: package.rules.keys() for name, package in by_name.items()})
     inliner = _Inliner(by_name, known)
     return tuple(_fitting(one.module, inliner.rewritten(one)) for one in packages)
 
 
 def _is_unusual(source: str) -> bool:
     name = source.partition("\n")[0].removeprefix("package ")
-    return not name.isidentifier() or bool(GIVEN.search(source)) or '$"' in source or "$`" in source
+    if not name.isidentifier() or GIVEN.search(source) or '$"' in source or "$`" in source:
+        return True
+    return not is_regular(source)
 
 
 def _fitting(module: LinkedModule, source: str) -> LinkedModule:

@@ -85,15 +85,23 @@ class KnownData:
         if part[:4] == ["[", "1", "|", "\n"] and part[-5:] == ["\n", "]", "==", "[", "]"]:
             inner = part[4:-5]
             return False if inner == _ALWAYS else True if inner == _NEVER else None
-        if part[0] != "data" and part[0] not in named:
-            return None
-        sign = next((at for at, (one, level) in enumerate(levels(part)) if one in {"==", "!="} and not level), None)
-        if sign is None:
-            return None
+        if self._is_of_nothing(part[2:] if part[1:2] == [":="] else part, named):
+            return False
+        return self._compared(part, named) if part[0] == "data" or part[0] in named else None
+
+    def _compared(self, part: Tokens, named: Mapping[str, Tokens]) -> bool | None:
+        sign = next((at for at, (one, level) in enumerate(levels(part)) if one in {"==", "!="} and not level), 0)
         value, literal = self._place(part[:sign], named), _literal(part[sign + 1 :])
         if value is None or literal is None:
             return None
         return value is not _MISSING and (_written(value) == literal) == (part[sign] == "==")
+
+    def _is_of_nothing(self, part: Tokens, named: Mapping[str, Tokens]) -> bool:
+        """Whether it is a call with one thing that is missing: of that no function says anything."""
+        opening = part.index("(") if "(" in part else 0
+        if not opening or matching(part, opening) != len(part) - 1 or not all(map(is_name, part[:opening:2])):
+            return False
+        return self._place(part[opening + 1 : -1], named) is _MISSING
 
     def _place(self, part: Tokens, named: Mapping[str, Tokens]) -> object:
         """What lies in a place of the data; `None` for anything else, and for a null."""
@@ -105,10 +113,8 @@ class KnownData:
             return None
         if len(path) % 2 == 0 or names[1] in self._rules.get(names[0], ()) or not isinstance(self._data, dict):
             return None
-        found: object = self._data.get(names[0])
-        if not isinstance(found, dict) or names[1] not in found:
-            return None
-        for name in names[1:]:
+        found: object = self._data
+        for name in names:
             if not isinstance(found, dict) or name not in found:
                 return _MISSING
             found = found[name]

@@ -22,6 +22,11 @@ _GOES_ON = frozenset({":=", "=", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*"
 _GOES_ON |= {"in"}
 _WORDS = frozenset({"as", "contains", "default", "else", "every", "false", "if", "import", "in", "not", "null"})
 _WORDS |= {"data", "input", "package", "some", "true", "with", "_"}
+# Words that something follows, and words that follow something.
+_BETWEEN = frozenset(
+    {"as", "contains", "default", "else", "every", "if", "import", "in", "not", "package", "some", "with"}
+)
+_BEHIND = frozenset({"as", "contains", "else", "if", "in", "with"})
 
 Tokens = list[str]
 
@@ -77,6 +82,28 @@ def items(source: str) -> list[Item]:
         name = texts[1] if texts[0] == "default" and len(texts) > 1 else texts[0]
         made.append(Item(name, texts, _rule(texts, part[0][1], part[-1][1] + len(part[-1][0]))))
     return made
+
+
+def is_regular(source: str) -> bool:
+    """Whether it can be told where statements and definitions end.
+
+    Statements are apart by lines or semicolons, and definitions begin their lines. The engine reads others, too.
+    """
+    level, before, is_apart = 0, "\n", True
+    for kind, text, _ in tokens_of(source):
+        if kind == "space":
+            is_apart = is_apart and bool(level)
+        elif text in _ENDS:
+            is_apart = True
+        else:
+            level -= text in _CLOSE
+            if _can_end(before) and _can_begin(text) and not is_apart:
+                return False
+            if not level and (before, text) == ("}", "{"):
+                return False
+            level += text in _OPEN
+            before, is_apart = text, False
+    return True
 
 
 def matching(tokens: Sequence[str], opening: int) -> int | None:
@@ -152,6 +179,14 @@ def is_name(token: str) -> bool:
 
 def _is_followed(token: str) -> bool:
     return is_name(token) or token in {"data", "input", ")", "]"}
+
+
+def _can_end(token: str) -> bool:
+    return token[0] in '"`)]}' or token[0].isdigit() or (token.isidentifier() and token not in _BETWEEN)
+
+
+def _can_begin(token: str) -> bool:
+    return token[0] in '"`' or token[0].isdigit() or (token.isidentifier() and token not in _BEHIND)
 
 
 def _goes_on(tokens: Tokens, begun: int, place: int) -> bool:
