@@ -124,12 +124,60 @@ CONDITIONS = [
         for condition in (
             *("1", "1 = 1", "TRUE", "'a' = 'a'", "NOT FALSE", "2 > 1", "(1 = 1)", "1 = 1 OR a = 2", "a = 2 OR TRUE"),
             *("a = a", "t.a = t.a", "a = a AND 1 = 1", "a LIKE '%'", "a LIKE '%%'", "a IN (1, a)", "1 IN (1)"),
+            *(
+                "a = a + 0",
+                "a = 0 + a",
+                "a * 1 = a",
+                "a - 0 >= a",
+                "a = a || ''",
+                "a = -(-a)",
+                "a = (a)",
+                "a / 1.0 = a",
+            ),
+            *("a IN (SELECT a FROM t)", "t.a IN (SELECT x.a FROM t x)", "a = ANY (SELECT a FROM t)", "a = t.a"),
+            *("a <> -1 OR a = -1", "a = 5 OR b = 2 OR NOT a = 5", "NOT (a IS NULL AND a IS NOT NULL)", "NOT a <> a"),
+            *("a IS NULL OR a IS NOT NULL", "a > 0 OR a <= 0", "a > 0 OR a < 5", "a <> 1 OR a <> 2", "5 < a OR 5 >= a"),
+            *("a IN (1) OR a NOT IN (1)", "NOT (a > 5 AND a < 5)", "a BETWEEN a AND a", "((((a = 1)))) OR (a != (1))"),
+            *("EXISTS (SELECT 1 FROM t x WHERE x.a = t.a)", "NOT NOT (a = a)", "NOT (a = 1 AND a = 2)"),
             *("EXISTS (SELECT 1)", "a IS NULL OR NOT a IS NULL", "random() < 2", "a >= a", "1 BETWEEN 0 AND 2"),
         )
     ),
     *(
         (f"DELETE FROM t WHERE {condition}", "given")
         for condition in ("a = 1", "a = 1 AND 1 = 1", "a LIKE 'x%'", "a IN (1, 2)", "a IS NULL", "a = b", "t.a = ?")
+    ),
+    *(
+        (f"DELETE FROM t WHERE {condition}", "given")
+        for condition in (
+            *(
+                "a = a + 1",
+                "a = a * 10",
+                "a = lower(a)",
+                "a <> trim(a)",
+                "a IN (SELECT a FROM s)",
+                "a = -a",
+            ),
+            *(
+                "a IN (SELECT a FROM t WHERE b = 1)",
+                "a IN (SELECT b FROM t)",
+                "a IN (SELECT a FROM t LIMIT 5)",
+                "NOT a = a",
+            ),
+            *("a > 5 OR a < 0", "a <> 1 AND a <> 2", "a = 1 OR a = 2", "a >= 5 OR a < 5 - 1", "NOT (a = 1 OR a <> 1)"),
+            *(
+                "a = 1 OR b <> 1",
+                "a IS NOT NULL",
+                "a NOT IN (SELECT a FROM t)",
+                "a > 5 OR a < 5",
+                "a <> 1 OR a = 2",
+                "NOT a = a",
+            ),
+            *(
+                "EXISTS (SELECT 1 FROM s WHERE s.a = t.a)",
+                "EXISTS (SELECT 1 FROM t x WHERE x.a = t.b)",
+                "NOT a LIKE '%'",
+            ),
+        )
     ),
     ("DELETE t FROM t JOIN s ON t.a = s.a", "given"),
     ("UPDATE t SET a = 1 FROM s WHERE t.a = s.a", "given"),

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from interlock_gateway.facts.sql.conditions import trivial, whole
+
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.dialects.dialect import Dialect
@@ -245,13 +247,24 @@ def _condition(node: "exp.Expr") -> Condition:
 
     where = node.args.get("where")
     if where is not None:
-        return "trivial" if _trivial(where.this, 0) else "given"
+        return "trivial" if trivial(where.this, *_alone(node)) else "given"
     joins = [join for table in node.find_all(exp.Table) for join in table.args.get("joins") or ()]
     restricting = [join.args["on"] for join in joins if join.args.get("on") is not None]
     # A join to another table restricts what is changed as a condition would, unless it keeps what finds no partner.
     inner = all(join.side in {"", "RIGHT"} for join in joins)
     using = any(join.args.get("using") for join in joins)
-    return "given" if inner and (using or any(not _trivial(on, 0) for on in restricting)) else "none"
+    return "given" if inner and (using or any(not trivial(on) for on in restricting)) else "none"
+
+
+def _alone(node: "exp.Expr") -> tuple[str | None, frozenset[str]]:
+    """The table whose rows are changed and the names that it goes by, when no other one is joined to it."""
+    from sqlglot import exp  # noqa: PLC0415 - as above
+
+    target = node.this
+    joined = any(node.args.get(part) for part in ("from_", "using", "tables", "joins"))
+    if joined or not isinstance(target, exp.Table) or target.args.get("joins"):
+        return None, frozenset()
+    return _table(target).qualified, frozenset({_table(target).name, target.alias.lower()} - {""})
 
 
 def _changing_branches(merge: "exp.Merge") -> list["exp.When"]:
@@ -268,58 +281,8 @@ def _changing_branches(merge: "exp.Merge") -> list["exp.When"]:
 def _branch_condition(merge: "exp.Merge", branch: "exp.When") -> Condition:
     """What restricts a branch: its own condition, or the join's, which restricts nothing where a table joins itself."""
     own = branch.args.get("condition")
-    if own is not None and not _trivial(own, 0):
+    if own is not None and not trivial(own):
         return "given"
     joined = merge.args.get("on")
-    itself = _whole(merge.args.get("using")) == _whole(merge.this)
-    return "trivial" if itself or joined is None or _trivial(joined, 0) else "given"
-
-
-def _whole(source: "exp.Expr | None") -> str | None:
-    """The table of which a source has every row; None when it has not, as far as its form tells."""
-    from sqlglot import exp  # noqa: PLC0415 - as above
-
-    if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
-        return _table(source).qualified
-    if isinstance(source, exp.Subquery | exp.Select):
-        restricting = any(source.args.get(part) for part in ("where", "joins", "limit", "having", "qualify", "group"))
-        inner = source.this if isinstance(source, exp.Subquery) else (source.args.get("from_") or source).this
-        return None if restricting or inner is source else _whole(inner)
-    return None
-
-
-_MOST_CONDITIONS = 64
-
-
-def _trivial(condition: "exp.Expr", depth: int) -> bool:
-    """Whether a condition does not depend on the row, or holds for every one of them as far as its form tells."""
-    from sqlglot import exp  # noqa: PLC0415 - as above
-
-    if depth > _MOST_CONDITIONS:
-        return False
-    if isinstance(condition, exp.Paren):
-        return _trivial(condition.this, depth + 1)
-    if isinstance(condition, exp.And | exp.Or):
-        sides = condition.this, condition.expression
-        found = [_trivial(side, depth + 1) for side in sides]
-        return all(found) if isinstance(condition, exp.And) else any(found) or _opposite(*sides)
-    # Whatever looks at no column is the same for every row.
-    return condition.find(exp.Column) is None or _holds_for_every_row(condition)
-
-
-def _opposite(one: "exp.Expr", other: "exp.Expr") -> bool:
-    from sqlglot import exp  # noqa: PLC0415 - as above
-
-    return exp.Not(this=one) == other or exp.Not(this=other) == one
-
-
-def _holds_for_every_row(condition: "exp.Expr") -> bool:
-    """Whether something is compared with itself, or with a pattern that fits everything."""
-    from sqlglot import exp  # noqa: PLC0415 - as above
-
-    if isinstance(condition, exp.In):
-        return condition.this in condition.expressions
-    if isinstance(condition, exp.Like | exp.ILike) and condition.expression.is_string:
-        return set(condition.expression.name) == {"%"}
-    alike = isinstance(condition, exp.EQ | exp.GTE | exp.LTE | exp.NullSafeEQ | exp.Like | exp.ILike)
-    return alike and condition.this == condition.expression
+    itself = whole(merge.args.get("using")) == whole(merge.this)
+    return "trivial" if itself or joined is None or trivial(joined) else "given"
