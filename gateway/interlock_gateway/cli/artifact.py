@@ -11,16 +11,15 @@ from interlock_gateway.cli.options import AgentAddress, Output, Session, example
 from interlock_gateway.cli.reaching import agent_gateway
 from interlock_gateway.cli.screen import Fields, OutputFormat, Screen, Table, Text
 
-app = group(
-    "Read, search and describe stored results.", examples("interlock artifact read artifact://session-1f2e/9f86d081")
-)
+_EXAMPLE = "artifact://session-1f2e/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+app = group("Read, search and describe stored results.", examples(f"interlock artifact read {_EXAMPLE}"))
 Uri = Annotated[str, typer.Argument(help="The artifact's URI, as a result gave it.")]
 
 
 @app.command(
     epilog=examples(
-        "interlock artifact read artifact://session-1f2e/9f86d081 --line 200 --lines 50",
-        "interlock artifact read artifact://session-1f2e/9f86d081 --raw > whole.log",
+        f"interlock artifact read {_EXAMPLE} --line 200 --lines 50",
+        f"interlock artifact read {_EXAMPLE} --raw > whole.log",
     )
 )
 def read(
@@ -48,8 +47,8 @@ def read(
 
 @app.command(
     epilog=examples(
-        "interlock artifact search artifact://session-1f2e/9f86d081 ERROR --context 2",
-        "interlock artifact search artifact://session-1f2e/9f86d081 'time[a-z]+' --regex",
+        f"interlock artifact search {_EXAMPLE} ERROR --context 2",
+        f"interlock artifact search {_EXAMPLE} 'time[a-z]+' --regex",
     )
 )
 def search(
@@ -85,7 +84,7 @@ def search(
     raise typer.Exit(ExitCode.OK if rows else ExitCode.REFUSED)
 
 
-@app.command(epilog=examples("interlock artifact stat artifact://session-1f2e/9f86d081"))
+@app.command(epilog=examples(f"interlock artifact stat {_EXAMPLE}"))
 def stat(uri: Uri, *, session: Session = "", address: AgentAddress = "", output: Output = OutputFormat.TABLE) -> None:
     """Describe a stored result without reading it."""
     with agent_gateway(address) as gateway:

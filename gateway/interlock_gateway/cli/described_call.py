@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
+from interlock_gateway.cli.pinned_tools import PinnedTool, pinned_tool
 from interlock_gateway.config import Config
 from interlock_gateway.core.document import InvalidDocumentError, parse
 from interlock_gateway.core.recent import Recent
@@ -29,21 +30,29 @@ _PARTS = frozenset({"tool", "input", "principal", "session", "call", "roots"})
 _OF_A_TOOL = frozenset({"provider", "pin_state"})
 
 
-def policy_document(written: str, config: Config, *, revision: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class DescribedCall:
+    """A policy input, and what is to be said of its tool to whoever described it; empty when that is clear."""
+
+    document: dict[str, Any]
+    remark: str = ""
+
+
+def policy_document(written: str, config: Config, *, revision: str) -> DescribedCall:
     """The policy input of a call given as JSON: a whole document (`version` 1), or `tool` and `input`.
 
-    `tool` is a definition (`name`, `metadata`, `capability`, ...) or a name that declares nothing; the configuration's
-    overrides hold for it. `principal`, `session` and `call` are put over what the gateway would fill in. Raises
-    `CommandError` for what no gateway would send.
+    `tool` is a definition (`name`, `metadata`, `capability`, ...), or the name of one that is pinned in the state
+    directory; any other name declares nothing. The configuration's overrides hold for it. `principal`, `session` and
+    `call` are put over what the gateway would fill in. Raises `CommandError` for what no gateway would send.
     """
     given = _object(written, config)
-    document = given if "version" in given else _filled(given, config, revision)
+    described = DescribedCall(given) if "version" in given else _filled(given, config, revision)
     try:
-        PolicyInput.model_validate(document)
+        PolicyInput.model_validate(described.document)
     except ValidationError as error:
         lines = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False))
         raise CommandError("no gateway sends such a call:\n" + "\n".join(lines), ExitCode.USAGE) from None
-    return document
+    return described
 
 
 def _object(written: str, config: Config) -> dict[str, Any]:
@@ -53,15 +62,17 @@ def _object(written: str, config: Config) -> dict[str, Any]:
         raise CommandError(f"the call cannot be read: {error.message}", ExitCode.USAGE) from None
 
 
-def _filled(given: Mapping[str, Any], config: Config, revision: str) -> dict[str, Any]:
+def _filled(given: Mapping[str, Any], config: Config, revision: str) -> DescribedCall:
     if unknown := sorted(given.keys() - _PARTS):
         known = ", ".join(sorted(_PARTS))
         raise CommandError(f"{unknown[0]} is no part of a described call; those are {known}", ExitCode.USAGE)
     if "tool" not in given:
         raise CommandError("the call names no tool: give `tool` and `input`, or a whole document", ExitCode.USAGE)
-    tool = _tool(given["tool"], config)
+    named = given["tool"]
+    pinned = pinned_tool(named, config) if isinstance(named, str) else None
+    tool = _tool(named, config) if pinned is None else _pinned(pinned, config)
     call = _call(given, tool, config)
-    return {
+    document = {
         "version": 1,
         "principal": _caller() | _mapping(given, "principal"),
         "session": _session(config) | _mapping(given, "session"),
@@ -69,6 +80,22 @@ def _filled(given: Mapping[str, Any], config: Config, revision: str) -> dict[str
         "tool": json.loads(tool.policy_json),
         "gateway": {"replica": "local", "mode": config.policy.profile, "revision": revision},
     }
+    return DescribedCall(document, _remark(named, pinned, config) if isinstance(named, str) else "")
+
+
+def _remark(name: str, pinned: PinnedTool | None, config: Config) -> str:
+    if pinned is not None:
+        return f"{name} is taken as {pinned.provider} declared it when it was pinned in {config.state_dir}"
+    if overridden(ToolDefinition(name), config.tools) != ToolDefinition(name):
+        return f"of {name} nothing is known but what the configuration says of it: no definition is pinned here"
+    return (
+        f"the definition of {name} is not known here, so it is decided about as a tool that declares nothing; give the "
+        'definition in place of the name ({"name": ..., "metadata": {...}}), or the --config of a gateway that has it'
+    )
+
+
+def _pinned(pinned: PinnedTool, config: Config) -> RegisteredTool:
+    return _registered(pinned.provider, pinned.declared, pinned.believed, PinState.PINNED, config)
 
 
 def _tool(given: Any, config: Config) -> RegisteredTool:
@@ -82,13 +109,19 @@ def _tool(given: Any, config: Config) -> RegisteredTool:
     pin_state = str(extra.get("pin_state", PinState.PINNED.value))
     if pin_state not in {state.value for state in PinState}:
         raise CommandError(f"tool.pin_state must be {', '.join(state.value for state in PinState)}", ExitCode.USAGE)
+    return _registered(str(extra.get("provider", "described")), declared, declared, PinState(pin_state), config)
+
+
+def _registered(
+    provider: str, declared: ToolDefinition, believed: ToolDefinition, pin_state: PinState, config: Config
+) -> RegisteredTool:
     return register(
-        provider=str(extra.get("provider", "described")),
+        provider=provider,
         declared=declared,
-        effective=overridden(declared, config.tools),
+        effective=overridden(believed, config.tools),
         schema=schema_of(declared, SchemasAside()),
         sha256=fingerprint(declared),
-        pin_state=PinState(pin_state),
+        pin_state=pin_state,
         fact_arguments=fact_arguments(declared.name, config.tools),
     )
 

@@ -32,6 +32,7 @@ from interlock_gateway.cli.screen import Block, Fields, Lines, OutputFormat, Scr
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.core.decision import DecisionError, Verdict
+from interlock_gateway.core.visible import visible
 from interlock_gateway.policy.explain.origins import Origins
 from interlock_gateway.policy.opa.program import OpaProgram, find_opa
 from interlock_gateway.policy.trial import evaluate_once, otherwise
@@ -66,9 +67,10 @@ def evaluate(
 ) -> None:
     """Decide about a call with the configured policies, and show each rule that fired and each that nearly did.
 
-    The call is a whole policy input document, or `tool` (a definition or a name) and `input`, and what else there is to
-    say about `principal`, `session` and `call`; or a recorded decision, decided again. Nothing is dispatched, and no
-    gateway is needed. The exit code is 0 when the call is allowed, 1 when it is denied, 4 when it would wait.
+    The call is a whole policy input document, or `tool` (a definition, or the name of one that is pinned in the state
+    directory) and `input`, and what else there is to say about `principal`, `session` and `call`; or a recorded
+    decision, decided again. Nothing is dispatched, and no gateway is needed. The exit code is 0 when the call is
+    allowed, 1 when it is denied, 4 when it would wait.
 
     With `--engine opa` the program opa of this machine decides too; the exit code is 1 when it decides otherwise.
     """
@@ -141,11 +143,12 @@ def _explained(
         if recorded.document is None:
             return recorded
     bundle = configured_bundle(settings, overlay)
-    document: Mapping[str, Any] = (
-        policy_document(_written(call), settings, revision=bundle.revision)
-        if recorded is None or recorded.document is None
-        else recorded.document
-    )
+    document = recorded.document if recorded is not None else None
+    if document is None:
+        described = policy_document(_written(call), settings, revision=bundle.revision)
+        document = described.document
+        if described.remark:
+            typer.echo(visible(described.remark), err=True)
     explanation = explain_decision(bundle, document, timeout)
     otherwise = "shipped" if overlay or settings.policy.bundle is None else "bundle"
     origins = Origins(profile=bundle.profile, overlays=chosen_overlays(overlay, settings), otherwise=otherwise)

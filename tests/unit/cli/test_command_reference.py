@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from command_runs import run
+from interlock_gateway.artifacts.uri import parse_uri
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.main import COMMANDS
 from interlock_gateway.cli.reference import Documented, every_command, example_lines, reference_markdown
@@ -70,3 +71,15 @@ def test_the_help_of_the_root_lists_every_command_with_its_summary() -> None:
     for name, command in COMMANDS.items():
         assert name in shown
         assert command.summary in shown
+
+
+def test_the_artifacts_in_examples_are_named_as_artifacts_are() -> None:
+    named = [
+        word
+        for one in ALL
+        for line in example_lines(one.command)
+        for word in shlex.split(line)
+        if "artifact://" in word
+    ]
+    assert [parse_uri(uri).session_id for uri in named] == ["session-1f2e"] * len(named)
+    assert len(named) > 3
