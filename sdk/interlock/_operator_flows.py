@@ -161,7 +161,10 @@ def receipts(
     follow: bool = False,
     timeout: float | None = None,
 ) -> Items[receipt_pb2.Receipt]:
-    """Yield the receipts that match. With `follow` it goes on with new ones, without end unless `timeout` is given."""
+    """Yield the receipts that match. With `follow` it goes on with new ones, without end unless `timeout` is given.
+
+    No gateway serves it yet: it raises RequestError (UNIMPLEMENTED). `interlock audit query` reads them where they are.
+    """
     request = admin.QueryReceiptsRequest(
         filter=filter, max_receipts=max_receipts, newest_first=newest_first, follow=follow
     )
@@ -176,7 +179,10 @@ def export_receipts(
     *,
     timeout: float | None = None,
 ) -> Items[admin.ExportReceiptsResponse]:
-    """Yield the files of the audit, piece by piece, one after the other."""
+    """Yield the files of the audit, piece by piece, one after the other.
+
+    No gateway serves it yet: it raises RequestError (UNIMPLEMENTED). They are in the gateway's `audit.dir`.
+    """
     request = admin.ExportReceiptsRequest(filter=filter)
     found: Items[admin.ExportReceiptsResponse] = each(EXPORT_RECEIPTS, request, timeout or core.timeout, _itself)
     yield from found

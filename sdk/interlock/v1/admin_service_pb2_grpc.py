@@ -208,14 +208,16 @@ class AdminServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def QueryReceipts(self, request, context):
-        """QueryReceipts sends the receipts that match a filter, and new ones as they are written when asked to follow.
+        """QueryReceipts sends the receipts that match a filter, and new ones as they are written when asked to follow. Gateways do not
+        serve it yet, and answer UNIMPLEMENTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportReceipts(self, request, context):
-        """ExportReceipts sends the audit's segments as they are on disk, to be verified elsewhere with only the public key.
+        """ExportReceipts sends the audit's segments as they are on disk, to be verified elsewhere with only the public key. Gateways do not
+        serve it yet, and answer UNIMPLEMENTED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

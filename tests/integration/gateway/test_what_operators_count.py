@@ -3,12 +3,16 @@
 import time
 from pathlib import Path
 
+import grpc
 import pytest
 from asked_people import person
 from gateway_bench import Bench, bench
-from interlock.v1 import gateway_status_pb2
+from interlock import _operator_flows
+from interlock.errors import RequestError
+from interlock.v1 import admin_service_pb2, gateway_status_pb2
 from interlock_gateway.config import ApprovalsConfig, DeferredConfig, WebhookConfig
 from interlock_gateway.pipeline.ports import StateUnavailableError
+from interlock_gateway.transport.grpc.admin_service import AdminRpcs
 from raw_provider import operating
 from webhook_reach import APPROVERS
 
@@ -94,3 +98,17 @@ async def test_a_webhook_is_one_way_to_people_however_many_they_are(socket_direc
     approvals = ApprovalsConfig(webhooks=(webhook,))
     async with bench(socket_directory, approvals=approvals) as at:
         assert (await status_of(at)).checkpoint_handlers == 1
+
+
+async def test_what_is_not_served_yet_is_said_not_to_be(at: Bench) -> None:
+    served = AdminRpcs(at.gateway._admin_parts()).rpcs()
+    methods = admin_service_pb2.DESCRIPTOR.services_by_name["AdminService"].methods_by_name
+    assert set(methods) - set(served) == {"QueryReceipts", "ExportReceipts"}
+    async with operating(at) as admin:
+        for asked in (admin.receipts(), admin.export_receipts()):
+            with pytest.raises(RequestError) as refused:
+                await anext(asked)
+            assert refused.value.code is grpc.StatusCode.UNIMPLEMENTED
+    for flow in (_operator_flows.receipts, _operator_flows.export_receipts):
+        assert "No gateway serves it yet: it raises RequestError (UNIMPLEMENTED)" in str(flow.__doc__)
+    assert ".receipts(" not in (Path(__file__).parents[3] / "docs" / "sdk.md").read_text("utf-8")
