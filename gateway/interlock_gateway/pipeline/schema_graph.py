@@ -23,11 +23,23 @@ _ANY_ITEM = ("items", "additionalItems", "contains", "unevaluatedItems")
 _OTHER_MEMBER = ("additionalProperties", "unevaluatedProperties")
 _LOOKS_AGAIN = ("unevaluatedItems", "unevaluatedProperties")
 _ELSEWHERE = ("$dynamicRef", "$recursiveRef")
+_OF_ITS_OWN = ("$id", "$schema")
 _LISTS = ("enum", "const", "required", "dependentRequired")
 _INSIDE = ("properties", "patternProperties", "propertyNames", "prefixItems")
 _DEARER = ("$ref", "pattern", "multipleOf", "uniqueItems")
 _WORDS = frozenset(
-    (*_ONE_HERE, *_SOME_HERE, *_NAMED_HERE, *_ANY_ITEM, *_OTHER_MEMBER, *_ELSEWHERE, *_LISTS, *_INSIDE, *_DEARER)
+    (
+        *_OF_ITS_OWN,
+        *_ONE_HERE,
+        *_SOME_HERE,
+        *_NAMED_HERE,
+        *_ANY_ITEM,
+        *_OTHER_MEMBER,
+        *_ELSEWHERE,
+        *_LISTS,
+        *_INSIDE,
+        *_DEARER,
+    )
 )
 """What makes a schema more than a leaf that takes a step."""
 _NOTHING: dict[str, JsonValue] = {}
@@ -79,6 +91,8 @@ class _Graph:
     def __init__(self, schema: FrozenJsonObject) -> None:
         self._root = schema
         self._numbers: dict[int, int] = {}
+        self._leaves: dict[int, int] = {}
+        self._count_of_parts = 0
         self._waiting: deque[tuple[int, FrozenJsonObject]] = deque()
         self._literals = 0
         self.parts: list[Part] = []
@@ -86,7 +100,7 @@ class _Graph:
         self.parts.append(Part(any_member=[HASHED], any_item=[HASHED]))
         while self._waiting:
             number, waiting = self._waiting.popleft()
-            if number and ("$id" in waiting or "$schema" in waiting):
+            if number and any(word in waiting for word in _OF_ITS_OWN):
                 raise UnclearSchemaError("has a schema with a name or a dialect of its own inside")
             self._fill(self.parts[number], waiting)
 
@@ -94,17 +108,25 @@ class _Graph:
         known = self._numbers.get(id(schema))
         if known is not None:
             return known
-        if len(self.parts) > MAX_NODES:
+        self._count_of_parts += 1
+        if self._count_of_parts > MAX_NODES:
             raise UnclearSchemaError(f"has more than {MAX_NODES} parts")
+        if self.parts and _WORDS.isdisjoint(schema):
+            return self._leaf(1 + len(schema) // 4)
         number = self._numbers[id(schema)] = len(self.parts)
         self.parts.append(Part())
         self._waiting.append((number, schema))
         return number
 
+    def _leaf(self, own: int) -> int:
+        """The one part for all schemas that lead nowhere and take so many steps: most are such."""
+        if own not in self._leaves:
+            self._leaves[own] = len(self.parts)
+            self.parts.append(Part(own))
+        return self._leaves[own]
+
     def _fill(self, part: Part, schema: FrozenJsonObject) -> None:
         part.own += len(schema) // 4
-        if _WORDS.isdisjoint(schema):
-            return
         for keyword in _ELSEWHERE:
             if keyword in schema:
                 raise UnclearSchemaError(f"uses {keyword}")
