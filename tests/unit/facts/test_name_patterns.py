@@ -199,3 +199,10 @@ def test_patterns_that_cannot_be_told_are_an_error(facts: Facts, tmp_path: Path)
         document = facts("file", {"path": ".", "glob": given}, roots=(str(tmp_path),))
         assert document["extracted"] is False, given
     assert set(alternatives("{{a,b},c}") or ()) == {"a", "b", "c"}
+
+
+def test_a_path_that_may_be_a_pattern_is_one(facts: Facts, tmp_path: Path) -> None:
+    document = facts("file", {"path": "conf/cred*"}, roots=(str(tmp_path),))
+    assert [pattern["given"] for pattern in document["file"]["patterns"]] == ["conf/cred*"]
+    document = facts("file", {"path": "app/{a,{b"}, roots=(str(tmp_path),))
+    assert (document["extracted"], document["file"]["patterns"]) == (True, [])

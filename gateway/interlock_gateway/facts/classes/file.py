@@ -1,5 +1,7 @@
 """Facts of the permission class `file`: where each path argument leads."""
 
+import re
+
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.facts.arguments import Argument, find
 from interlock_gateway.facts.patterns import alternatives, expressions, name_pattern, names_of
@@ -9,6 +11,7 @@ from interlock_gateway.facts.request import FactRequest
 
 MAX_PATHS = 256
 MAX_SHOWN = 4096
+_SPECIAL = re.compile(r"[*?\[{]")
 
 
 def _extract(request: FactRequest) -> Section:
@@ -27,7 +30,7 @@ def _extract(request: FactRequest) -> Section:
         error = "no argument that holds a path was found"
     error = error or next((f"{entry['argument']}: {entry['error']}" for entry in entries if entry["error"]), None)
     listed: list[JsonValue] = list(entries)
-    patterns, problem = _patterns(request)
+    patterns, problem = _patterns(request, named[:MAX_PATHS])
     facts: JsonObject = {
         "arguments": listed,
         "patterns": patterns,
@@ -37,8 +40,11 @@ def _extract(request: FactRequest) -> Section:
     return Section(facts, error)
 
 
-def _patterns(request: FactRequest) -> tuple[list[JsonValue], str | None]:
-    """What the arguments that choose files by patterns of their paths stand for, and what is amiss with them."""
+def _patterns(request: FactRequest, named: list[tuple[str, object]]) -> tuple[list[JsonValue], str | None]:
+    """What the arguments that choose files by patterns of their paths stand for, and what is amiss with them.
+
+    `named` are the arguments that hold paths.
+    """
     arguments = find(request, "glob")
     given = [(pointer, value) for one in arguments.given for pointer, value in _flattened(one) if value != ""]
     made: list[JsonValue] = []
@@ -47,6 +53,10 @@ def _patterns(request: FactRequest) -> tuple[list[JsonValue], str | None]:
         if texts is None or len(made) + len(texts) > MAX_PATHS or len(str(value)) > MAX_SHOWN:
             return made, f"{pointer}: a pattern with too many alternatives, or with braces in one another"
         made += [_pattern(pointer, text) for text in texts]
+    for pointer, value in named:
+        # A tool may take a path for a pattern; whether it does is not known.
+        texts = alternatives(value) if isinstance(value, str) and _SPECIAL.search(value) else None
+        made += [_pattern(pointer, text) for text in (texts or ())[: MAX_PATHS - len(made)]]
     return made, "more patterns than are looked at" if arguments.truncated else None
 
 

@@ -55,9 +55,9 @@ secret_words contains word if {
 	some word in command.argv
 	is_string(word)
 	startswith(word, "-")
-	not regex.match(`^--exclude(-dir)?=`, word)
 	count(word) > 4
 	secret_text(list, option_value(word))
+	not regex.match(`^--exclude(-dir)?=`, word)
 }
 
 # What a search looks for is no file.
