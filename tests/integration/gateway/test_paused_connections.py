@@ -2,10 +2,11 @@
 
 import asyncio
 from base64 import b64decode
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from gateway_bench import Bench, Ledger, bench, ledger_tools
 from google.rpc.error_details_pb2 import RetryInfo
@@ -14,13 +15,14 @@ from grpc_health.v1 import health_pb2
 from interlock import Gateway as Client
 from interlock.admin import Approvals
 from interlock.provider import Tool, tool
-from interlock.v1 import call_pb2, gateway_service_pb2
+from interlock.v1 import call_pb2, gateway_service_pb2, gateway_service_pb2_grpc
 from interlock_gateway.config import IdentityConfig, TokenConfig
 from interlock_gateway.http2.status import Status
 from interlock_gateway.identity.authenticate import new_token
 from interlock_gateway.sessions import gate as gate_module
 from interlock_gateway.sessions import pauses as pauses_module
 from interlock_gateway.sessions.gate import Gate
+from interlock_gateway.transport.http2.alike import Alike
 from ngh2 import ErrorCode
 from raw_wire import Answered, Wire, message, wired
 
@@ -227,6 +229,37 @@ async def test_of_what_comes_together_calls_are_refused_and_everything_else_is_a
         assert crowd.gate.refusals.total - before == len(calls)
         crowd.goes()
     assert at.ledger.ran == []
+
+
+@pytest.mark.req("REL-8")
+async def test_a_client_of_grpcio_is_refused_more_than_its_window_holds_and_served_after_it(
+    at: Bench, crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pauses_module, "PAUSE_S", 0.005)
+    unseen, take_unseen = list[int](), Alike.take_unseen
+
+    def noted(alike: Alike, stream_ids: Sequence[int]) -> None:
+        unseen.extend(stream_ids)
+        take_unseen(alike, stream_ids)
+
+    monkeypatch.setattr(Alike, "take_unseen", noted)
+    made = call_pb2.ToolCall(session_id="s", tool="echo", input=b'{"text":"%b"}' % (b"x" * 8000))
+    large = gateway_service_pb2.CallToolRequest(call=made)
+    async with grpc.aio.insecure_channel(at.gateway.endpoints.agents[0]) as channel:
+        agent = gateway_service_pb2_grpc.GatewayServiceStub(channel)
+        crowd.comes()
+        for _ in range(6):
+            calls = [agent.CallTool(large, timeout=PATIENCE_S + number % 7) for number in range(150)]
+            for one in calls:
+                assert await one.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+                details = dict(await one.trailing_metadata() or ())
+                assert isinstance(details["grpc-status-details-bin"], bytes)
+        assert len(unseen) > 150
+        crowd.goes()
+        made.input = b'{"text":"after"}'
+        answer = await agent.CallTool(gateway_service_pb2.CallToolRequest(call=made), timeout=PATIENCE_S)
+        assert answer.result.status == 1
+    assert at.ledger.ran == [("echo", "after")]
 
 
 @pytest.mark.req("REL-8", "AUTH-1")

@@ -91,6 +91,7 @@ class Client:
     encoder: Encoder
     rude: float = 0.0
     odd: float = 1.0
+    says_windows: bool = False
     next_id: int = 1
     ids: list[int] = field(default_factory=list)
     reset: set[int] = field(default_factory=set)
@@ -145,6 +146,8 @@ class Client:
         self.ids.append(stream)
         block = self.encoder.block(self.head())
         yield from self._headers(stream, block)
+        if self.says_windows:
+            yield frame(WINDOW, 0, stream, pack(">I", 5))
         body = bytes(5) + chance.randbytes(chance.choice((0, 1, 40, 1000, 1000, 1000)))
         body = b"\0" + pack(">I", len(body) - 5) + body[5:]
         if chance.random() < self.rude:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hostile_frames import OTHER_PATH, PATH, Client, Encoder, pieces
+from hostile_frames import OTHER_PATH, PATH, Client, Encoder, damaged, pieces
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import RequestError, RequestFault
@@ -176,6 +176,7 @@ async def outcome(reads: Iterable[bytes], monkeypatch: pytest.MonkeyPatch, *, wi
         await settled()
     for _ in range(4):
         await settled()
+        connection.flush()  # what may wait for company
     found.refused, found.is_over = gate.refusals.total, transport.closing
     found.read(transport.data)
     connection.connection_lost(None)
@@ -224,11 +225,12 @@ async def test_who_is_not_given_to_libnghttp2_is_told_the_same(seed: int, monkey
 
 
 @pytest.mark.req("REL-8")
+@pytest.mark.parametrize("says_windows", [False, True])
 async def test_of_those_who_write_as_most_do_most_are_not_given_to_libnghttp2(
-    monkeypatch: pytest.MonkeyPatch, unseen: Counter[str]
+    monkeypatch: pytest.MonkeyPatch, unseen: Counter[str], *, says_windows: bool
 ) -> None:
     chance = random.Random(1)
-    client = Client(chance, Encoder(chance, index=1.0, add=1.0), odd=0.05)
+    client = Client(chance, Encoder(chance, index=1.0, add=1.0), odd=0.05, says_windows=says_windows)
     first, data = client.begin() + client.requests(12), client.requests(400)
     found = await same([first, *pieces(data, chance, 60_000)], monkeypatch, set())
     assert unseen["requests"] > 0.7 * found.refused
@@ -238,6 +240,26 @@ async def test_of_those_who_write_as_most_do_most_are_not_given_to_libnghttp2(
 @pytest.mark.parametrize("seed", range(60))
 async def test_clients_that_do_as_they_like_are_treated_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(1000 + seed)
-    client = Client(chance, Encoder(chance), rude=chance.choice((0.01, 0.05, 0.3)))
+    client = Client(chance, Encoder(chance), rude=chance.choice((0.01, 0.05, 0.3)), says_windows=seed % 3 == 0)
     data = client.begin() + client.requests(120)
     await same(list(pieces(data, chance, chance.choice((40, 5000, 60_000)))), monkeypatch, client.reset)
+
+
+@pytest.mark.req("REL-8", "SEC-7")
+@pytest.mark.parametrize("seed", range(80))
+async def test_damage_ends_a_connection_as_ever_and_has_nothing_run_that_would_not_have(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(5000 + seed)
+    client = Client(chance, Encoder(chance), rude=chance.choice((0.0, 0.02)), odd=chance.choice((0.1, 1.0)))
+    client.says_windows = seed % 3 == 0
+    sent = damaged(client.begin() + client.requests(60), chance)
+    reads = list(pieces(sent, chance, chance.choice((40, 3000, 60_000))))
+    plain = await outcome(reads, monkeypatch, with_runs=False)
+    # What was read together with what ends a connection may have run before, as it would have if it was read before.
+    most = await outcome(pieces(sent, chance, 40), monkeypatch, with_runs=False)
+    found = await outcome(reads, monkeypatch, with_runs=True)
+    assert (found.goaway, found.is_over) == (plain.goaway, plain.is_over)
+    assert Counter(plain.began) <= Counter(found.began) <= Counter(most.began)
+    if not plain.is_over and plain.goaway is None:
+        assert found.began == plain.began

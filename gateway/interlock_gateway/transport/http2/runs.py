@@ -23,6 +23,7 @@ from interlock_gateway.transport.http2.framing import (
     HEADERS,
     PREFACE_BYTES,
     PUSH_PROMISE,
+    WINDOW_UPDATE,
     frame,
 )
 
@@ -40,6 +41,9 @@ _WHOLE_HEAD = END_HEADERS | END_STREAM
 _NO_ID = 1 << 31
 _KIND, _SHORT = 0xFF, 0xFFFF00FF
 _MOST_BODY = MOST_BODY << 8 | _KIND
+_WINDOW_BYTES = 4
+_WINDOW = _WINDOW_BYTES << 8 | WINDOW_UPDATE
+_MOST_WINDOW = 1 << 20
 _LEAST_BYTES = 2 * HEAD_BYTES + 1
 _SHAPES = tuple(Struct(f">IBi{size}sIBi") if size else None for size in range(256))
 """A head of so many bytes in its frame, and how the frame of the data behind it begins."""
@@ -47,16 +51,18 @@ _SHAPES = tuple(Struct(f">IBi{size}sIBi") if size else None for size in range(25
 
 @dataclass(slots=True)
 class _Run:
-    """Requests that come one after another: where each begins, its stream, and its head."""
+    """Requests that come one after another: where each begins, its stream, its head, and how much follows."""
 
     starts: list[int] = field(default_factory=list)
     streams: list[int] = field(default_factory=list)
     blocks: list[bytes] = field(default_factory=list)
+    bodies: list[int] = field(default_factory=list)
 
     def clear(self) -> None:
         self.starts.clear()
         self.streams.clear()
         self.blocks.clear()
+        self.bodies.clear()
 
 
 class Fed(Protocol):
@@ -170,7 +176,7 @@ class Frames:
     def _extend(self, data: bytes, at: int, most: int) -> int:
         """Add whole requests that match to the run, one after another, `most` at most; up to where."""
         run, matches, last, size = self._run, self._blocks.matches, self._last, len(data)
-        starts, streams, blocks = run.starts, run.streams, run.blocks
+        starts, streams, blocks, bodies = run.starts, run.streams, run.blocks, run.bodies
         while (
             len(starts) < most
             and at + _LEAST_BYTES <= size
@@ -178,7 +184,11 @@ class Frames:
             and at + shape.size <= size
         ):
             head, flags, stream, block, body, ends, other = shape.unpack_from(data, at)
-            end = at + shape.size + (body >> 8)
+            end = at + shape.size
+            if body == _WINDOW and other == stream and not ends and _is_window(data, end):
+                body, ends, other = FRAME.unpack_from(data, end + _WINDOW_BYTES)
+                end += _WINDOW_BYTES + HEAD_BYTES
+            end += body >> 8
             if flags != END_HEADERS or ends != END_STREAM or other != stream or stream <= last or end > size:
                 break
             if head & _SHORT != HEADERS or body & _KIND or body > _MOST_BODY or not stream & 1 or not matches(block):
@@ -186,6 +196,7 @@ class Frames:
             starts.append(at)
             streams.append(stream)
             blocks.append(block)
+            bodies.append(body >> 8)
             at, last = end, stream
         self._last = last
         return at
@@ -228,7 +239,7 @@ class Frames:
                 self._pieces += (self._data[self._fed : begin], frame(HEADERS, _WHOLE_HEAD, to.ended_id, heads))
                 self._fed = end
                 to.alike.take_unseen(run.streams[:-1])
-                self._swallowed += end - begin - len(heads) - 2 * HEAD_BYTES * (len(run.starts) - 1)
+                self._swallowed += sum(run.bodies[:-1])
         run.clear()
 
     def _feed(self, end: int, to: Fed) -> bool:
@@ -252,11 +263,19 @@ class Frames:
         return at
 
 
+def _is_window(data: bytes, at: int) -> bool:
+    """Whether a usual window is said there, and there is more behind it: clients in C say one with every request."""
+    more = at + _WINDOW_BYTES + HEAD_BYTES <= len(data)
+    return more and 0 < int.from_bytes(data[at : at + _WINDOW_BYTES]) <= _MOST_WINDOW
+
+
 def _end_of(data: bytes, at: int, stream: int) -> int:
     """Where the request ends of which the data begins there; 0 if not all of it is there, or something between."""
     while at + HEAD_BYTES <= len(data):
         begin, flags, other = FRAME.unpack_from(data, at)
         at += HEAD_BYTES + (begin >> 8)
+        if begin == _WINDOW and other == stream and not flags:
+            continue
         if begin & _KIND or other != stream or flags > END_STREAM:
             return 0
         if flags:
