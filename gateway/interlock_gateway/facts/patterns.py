@@ -117,7 +117,8 @@ def name_pattern(text: str, *, quoted: bool = False, hidden: bool = False) -> Na
             continue
         parts.append({"*": _Wild.MANY, "?": _Wild.ONE}.get(char, char))
         index += 1
-    return NamePattern(text, tuple(parts), hidden)
+    again = [part is _Wild.MANY and before is _Wild.MANY for before, part in zip([None, *parts], parts, strict=False)]
+    return NamePattern(text, tuple(part for part, double in zip(parts, again, strict=True) if not double), hidden)
 
 
 def names_of(text: str, *, quoted: bool = False, hidden: bool = False) -> list[NamePattern]:

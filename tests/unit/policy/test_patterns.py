@@ -83,6 +83,7 @@ OUT_OF_THE_WORKSPACE = {
     "cd src && cp b.py ../e*/f": "deny",
     "shopt -s dotglob; cat *": "deny",
     "cp README.md new*/f": "checkpoint",
+    "npx prettier --write 'e*/*'": "checkpoint",
 }
 
 
@@ -97,6 +98,7 @@ SECRETS = [
     *("cd keys && cat s*", "grep x *", "awk 1 cred*", "tar cf x.tar cred*", "rsync cred* x", "sort < id_*"),
     *("cat nowhere/id_rsa", "cat missing/.env", "diff --from-file=.env README.md", "grep -f.env README.md"),
     *("cat [[:alpha:]]d_rsa", "cat **/server.pem", "bash -c 'cat id_*'", "git diff --no-index README.md cred*"),
+    *("npx prettier '*.json'", "git log -p -- 'cred*'"),
 ]
 
 
@@ -127,7 +129,8 @@ HARMLESS = [
     ),
     *("cat data/*.json", "cp src/*.py docs/", "touch src/a*", "sed -i s/a/b/ src/*.py", "cp README.md d*s/x.md"),
     *("cat README.*", "ls cred*", "stat id_*", "echo *.json", "cat nothing*.py", "grep -n x src/*.py", "ls -la */"),
-    *("pytest src/*.py", "git add *.py", "cat src/[ab].py"),
+    *("pytest src/*.py", "git add *.py", "cat src/[ab].py", "cat src/**/*.py", "npx prettier --check 'src/**/*.py'"),
+    *("git log --stat -- '*.mp4'",),
 ]
 
 

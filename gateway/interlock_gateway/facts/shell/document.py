@@ -1,7 +1,7 @@
 """Turns a survey into the `bash` part of a facts document."""
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
-from interlock_gateway.facts.patterns import expressions
+from interlock_gateway.facts.patterns import SPECIAL, expressions
 from interlock_gateway.facts.places import Workspace
 from interlock_gateway.facts.shell import outline
 from interlock_gateway.facts.shell.reading import HOLE, Redirection, Scope, Word
@@ -17,6 +17,10 @@ MAX_ERRORS = 8
 MAX_SHOWN = 240
 
 _OPENS_FOR_WRITING = frozenset({">", ">>", ">|", "<>", "&>", "&>>", ">&"})
+
+
+_EXPAND = frozenset({"eslint", "git", "markdownlint", "mocha", "prettier", "stylelint"})
+"""Programs that expand patterns themselves, quoted ones too."""
 
 
 def document(survey: Survey, workspace: Workspace) -> JsonObject:
@@ -145,6 +149,15 @@ class _Document:
                 texts = [word.text]
             for text in texts:
                 self._path(index, "script" if script else "argument", word, text, self.places.spot(word, text, found))
+            if found.name in _EXPAND and not word.glob and SPECIAL.search(word.text):
+                self._own_pattern(index, word, found)
+
+    def _own_pattern(self, index: int, word: Word, found: Found) -> None:
+        """Note what a program finds by a pattern that no shell has expanded."""
+        pattern = Word(word.text, word.source, glob=True)
+        spot = self.places.spot(pattern, word.text, found)
+        if spot.pattern is not None and spot.pattern.known:
+            self._path(index, "argument", pattern, word.text, spot)
 
     def _names_something(self, word: Word, found: Found) -> bool:
         text = word.literal
