@@ -17,6 +17,7 @@ from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.sessions.refusals import Refusals
 from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2 import connection as connection_module
+from interlock_gateway.transport.http2 import runs
 from interlock_gateway.transport.http2.alike import Alike
 from interlock_gateway.transport.http2.connection import ServerConnection
 from interlock_gateway.transport.http2.intake import Intake
@@ -263,3 +264,14 @@ async def test_damage_ends_a_connection_as_ever_and_has_nothing_run_that_would_n
     assert Counter(plain.began) <= Counter(found.began) <= Counter(most.began)
     if not plain.is_over and plain.goaway is None:
         assert found.began == plain.began
+
+
+@pytest.mark.req("REL-8")
+async def test_no_read_is_answered_with_much_more_than_a_connection_may_have_streams(
+    monkeypatch: pytest.MonkeyPatch, unseen: Counter[str]
+) -> None:
+    monkeypatch.setattr(runs, "MOST_TAKEN", 50)
+    client = Client(random.Random(3), Encoder(random.Random(3), index=1.0, add=1.0), odd=0.0)
+    first, data = client.begin() + client.requests(12), client.requests(300)
+    found = await same([first, data], monkeypatch, set())
+    assert unseen["requests"] < 50 < 12 + 300 == found.refused

@@ -33,6 +33,9 @@ LEAST_RUN = 4
 """Shorter runs are not worth it."""
 RUNS_A_SECOND = 150
 """libnghttp2 ends a connection that brings more than 330 heads a second, over a while, for streams that have ended."""
+MOST_TAKEN = 1024
+"""So many are taken out of one read: their answers are larger than they may be, and a connection may have as many more
+streams."""
 MOST_BODY = 16_384
 """Requests with more data are not of a run: it is less than any window."""
 _HEADS = frozenset((HEADERS, PUSH_PROMISE, CONTINUATION))
@@ -82,7 +85,7 @@ class Frames:
 
     __slots__ = (
         "_ahead", "_alike", "_blocks", "_data", "_fed", "_held", "_last", "_pieces", "_run", "_second", "_spent",
-        "_swallowed",
+        "_swallowed", "_taken",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -98,6 +101,7 @@ class Frames:
         self._last = _NO_ID
         self._second = 0
         self._spent = 0
+        self._taken = 0
 
     def skim(self, data: bytes) -> bytes:
         """Pass over what was read without looking for runs; what of it is to be given to libnghttp2."""
@@ -125,12 +129,13 @@ class Frames:
         self._pieces.clear()
         self._run.clear()
         self._last = _NO_ID
+        self._taken = 0
         at = self._look(data, to, room)
-        if at < 0:
-            return False
-        if self._run.starts:
+        if at >= 0 and self._run.starts:
             self._close_run(to)
-        return self._feed(self._hold(data, at), to)
+        is_open = at >= 0 and self._feed(self._hold(data, at), to)
+        self._data = b""  # it may be large, and there may be many connections
+        return is_open
 
     def take_swallowed(self) -> int:
         """How many bytes of data were in runs since this was last asked. They count in the connection's window."""
@@ -141,7 +146,11 @@ class Frames:
         """Find the runs; up to where was looked, or -1 when the connection is over."""
         at, size = self._ahead, len(data)
         while at + HEAD_BYTES <= size:
-            if self._last != _NO_ID and to.alike is self._alike and (end := self._extend(data, at, size)) > at:
+            if (
+                self._last != _NO_ID
+                and to.alike is self._alike
+                and (end := self._extend(data, at, MOST_TAKEN - self._taken)) > at
+            ):
                 at = end
                 continue
             if room and to.alike is None:
@@ -238,6 +247,7 @@ class Frames:
                 self._spent += 1
                 self._pieces += (self._data[self._fed : begin], frame(HEADERS, _WHOLE_HEAD, to.ended_id, heads))
                 self._fed = end
+                self._taken += len(run.starts) - 1
                 to.alike.take_unseen(run.streams[:-1])
                 self._swallowed += sum(run.bodies[:-1])
         run.clear()
