@@ -5,60 +5,63 @@ from pathlib import Path
 
 import pytest
 from interlock_gateway.processors import processors
-from interlock_gateway.sessions.awake import Awake
+from interlock_gateway.sessions import awake
 from interlock_gateway.sessions.gate import Gate
 
 
-async def rounds_in(seconds: float) -> int:
-    """How often the event loop goes round in that time, while nothing happens on it."""
-    loop, rounds = asyncio.get_running_loop(), 0
-    until = loop.time() + seconds
-    select = loop._selector.select  # type: ignore[attr-defined]  # asyncio's own loop
+class Beside:
+    """A call with the loop kept awake beside it, whose clock stands still until it is moved."""
 
-    def counted(timeout: float | None = None) -> object:
-        nonlocal rounds
-        rounds += 1
-        return select(timeout)
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.alone, self.turns = 100.0, True, 0
+        monkeypatch.setattr(awake, "monotonic", lambda: self.now)
+        self.awake = awake.Awake(1.0, self._is_alone)
 
-    loop._selector.select = counted  # type: ignore[attr-defined]  # as above
-    try:
-        await asyncio.sleep(until - loop.time())
-    finally:
-        loop._selector.select = select  # type: ignore[attr-defined]  # as above
-    return rounds
+    def _is_alone(self) -> bool:
+        self.turns += 1
+        return self.alone
 
-
-async def test_it_goes_round_until_the_time_is_up_and_sleeps_then() -> None:
-    awake = Awake(0.05, lambda: True)
-    awake.begin()
-    assert await rounds_in(0.2) > 50
-    assert await rounds_in(0.05) < 10
+    async def turns_in(self, rounds: int) -> int:
+        """In how many of the loop's next rounds it was kept awake."""
+        before = self.turns
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        return self.turns - before
 
 
-async def test_it_sleeps_as_soon_as_the_call_is_not_alone() -> None:
-    others: list[str] = []
-    awake = Awake(60.0, lambda: not others)
-    awake.begin()
-    assert await rounds_in(0.05) > 50
-    others.append("another")
-    assert await rounds_in(0.05) < 10
+@pytest.fixture
+def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
+    return Beside(monkeypatch)
 
 
-async def test_one_that_begins_meanwhile_prolongs_it_and_makes_it_no_more_often() -> None:
-    awake = Awake(0.05, lambda: True)
-    turns = 0
+async def test_it_goes_round_until_the_time_is_up_and_sleeps_then(beside: Beside) -> None:
+    beside.awake.begin()
+    assert await beside.turns_in(20) == 20
+    beside.now += 1.0
+    assert await beside.turns_in(20) == 0
 
-    def is_alone() -> bool:
-        nonlocal turns
-        turns += 1
-        return True
 
-    awake._is_alone = is_alone
+async def test_it_sleeps_as_soon_as_the_call_is_not_alone(beside: Beside) -> None:
+    beside.awake.begin()
+    assert await beside.turns_in(5) == 5
+    beside.alone = False
+    assert await beside.turns_in(20) == 1
+    beside.alone = True
+    assert await beside.turns_in(20) == 0, "it begins with the next call, not by itself"
+    beside.awake.begin()
+    assert await beside.turns_in(5) == 5
+
+
+async def test_one_that_begins_meanwhile_prolongs_it_and_makes_it_no_more_often(beside: Beside) -> None:
+    beside.awake.begin()
+    assert await beside.turns_in(5) == 5
+    beside.now += 0.9
     for _ in range(20):
-        awake.begin()
-    for _ in range(10):
-        await asyncio.sleep(0)
-    assert turns <= 11
+        beside.awake.begin()
+    beside.now += 0.9
+    assert await beside.turns_in(5) == 5
+    beside.now += 0.1
+    assert await beside.turns_in(5) == 0
 
 
 def test_the_gate_tells_of_a_call_that_is_alone_and_of_no_other() -> None:
