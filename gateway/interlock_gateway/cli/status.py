@@ -64,7 +64,7 @@ def _facts(found: gateway_status_pb2.GatewayStatus) -> list[tuple[str, Any]]:
         ("calls in flight", found.calls_in_flight),
         ("pending actions", found.pending_actions),
         ("open checkpoints", found.open_checkpoints),
-        ("ways to ask people", found.checkpoint_handlers),
+        ("ways to people", found.checkpoint_handlers),
         ("receipts waiting", found.audit_backlog),
         ("receipts lost", found.audit_lost or None),
     ]

@@ -35,7 +35,9 @@ def test_status_tells_whether_it_serves(at: Place) -> None:
     status = at.json("status")
     assert status["serving"] is True
     assert {part["name"]: part["state"] for part in status["components"]}["policy"] == "healthy"
-    assert "serving:          yes" in at.run("status").stdout
+    shown = at.run("status").stdout
+    assert "serving:          yes" in shown
+    assert "ways to people:   0" in shown
 
 
 def test_providers_are_listed_added_and_removed(at: Place) -> None:
