@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
-from interlock_gateway.isolation.priority import give_way, go_last
+from interlock_gateway.isolation.priority import go_last
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
@@ -373,8 +373,6 @@ class WorkerPool:
                 worker.load(policies)
             await asyncio.wait([worker.loaded], timeout=LOAD_TIMEOUT_S)
             self._check_loaded(worker)
-            if self._settings.in_background:
-                give_way(worker.process.pid)
         except OSError as error:
             worker.kill()
             raise PolicyUnavailableError(f"a policy worker could not be reached: {error}") from error
