@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.replay.running import Plan, replay
 from recorded_calls import DAY, PLAIN, Calls, write_receipts
@@ -26,6 +27,8 @@ def replay_figures(decisions: int = DECISIONS) -> list[dict[str, object]]:
     Of the day's calls also with a process on each core.
     """
     bundle = load_bundle()
+    # Done once for all of them.
+    prepared(bundle.modules, bundle.data_json)
     cores = os.cpu_count() or 1
     figures: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="il-replay-") as directory:

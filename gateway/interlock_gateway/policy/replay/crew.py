@@ -18,6 +18,7 @@ from typing import Any
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.process import ALLOCATOR
 from interlock_gateway.policy.replay.comparing import change, denied_for, said
 from interlock_gateway.policy.replay.lines import parsed
@@ -234,4 +235,5 @@ class _Process:
 
 
 def _policies(bundle: PolicyBundle) -> dict[str, Any]:
-    return {"modules": bundle.modules, "data_json": bundle.data_json}
+    modules = prepared(bundle.modules, bundle.data_json)
+    return {"modules": [(module.package, module.source) for module in modules], "data_json": bundle.data_json}

@@ -18,7 +18,6 @@ import regorus
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.policy.bundle import DECISION_RULE
-from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.worker import frames, limit_resources
 from interlock_gateway.policy.replay.comparing import Change, Said, change, denied_for, said
 from interlock_gateway.policy.replay.lines import Recorded, parsed, recorded
@@ -31,10 +30,10 @@ _CONFLICTS = ("multiple outputs", "conflicts with rule", "conflicting values")
 
 
 class Policies:
-    """An engine with one set of policies, made anew after it panicked."""
+    """An engine with one set of policies, prepared for it; made anew after it panicked."""
 
     def __init__(self, modules: list[tuple[str, str]], data_json: str) -> None:
-        self._linked = prepared(tuple((path, source) for path, source in modules), data_json)
+        self._modules = modules
         self._data = data_json
         self._make()
 
@@ -57,8 +56,8 @@ class Policies:
 
     def _make(self) -> None:
         self._engine = regorus.Engine()
-        for module in self._linked:
-            self._engine.add_policy(module.package, module.source)
+        for package, source in self._modules:
+            self._engine.add_policy(package, source)
         self._engine.add_data_json(self._data)
 
 
