@@ -25,7 +25,7 @@ class Refusals:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.total = 0
-        self._errors: dict[tuple[str, int], Sequence[RequestError]] = {}
+        self._errors: dict[tuple[str, int], tuple[RequestError, ...]] = {}
         self._reasons: dict[str, str] = {}
         self._doublings = 0
         self._before = 0
