@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hostile_frames import OTHER_PATH, PATH, Client, Encoder, damaged, pieces
+from hostile_frames import (
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    OTHER_PATH,
+    PATH,
+    Client,
+    Encoder,
+    damaged,
+    frame,
+    pieces,
+)
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.errors import RequestError, RequestFault
@@ -19,6 +31,7 @@ from interlock_gateway.transport.grpc.endpoint import Served
 from interlock_gateway.transport.http2 import connection as connection_module
 from interlock_gateway.transport.http2 import runs
 from interlock_gateway.transport.http2.alike import Alike
+from interlock_gateway.transport.http2.blocks import Blocks
 from interlock_gateway.transport.http2.connection import ServerConnection
 from interlock_gateway.transport.http2.intake import Intake
 from ngh2 import (
@@ -275,3 +288,62 @@ async def test_no_read_is_answered_with_much_more_than_a_connection_may_have_str
     first, data = client.begin() + client.requests(12), client.requests(300)
     found = await same([first, data], monkeypatch, set())
     assert unseen["requests"] < 50 < 12 + 300 == found.refused
+
+
+@pytest.mark.req("REL-8", "SEC-7")
+@pytest.mark.parametrize("is_refused_before", [False, True])
+async def test_what_comes_later_on_a_stream_says_nothing_about_what_was_refused_there(
+    monkeypatch: pytest.MonkeyPatch, *, is_refused_before: bool
+) -> None:
+    client = Client(random.Random(5), Encoder(random.Random(5), index=1.0, add=1.0), odd=0.0)
+    first, before = client.begin() + client.requests(12), client.requests(1) if is_refused_before else b""
+    head, begun = client.head(), client.next_id
+    other = [(name, OTHER_PATH if name == b":path" else value) for name, value in head]
+    sent = before + frame(HEADERS, END_HEADERS, begun, client.encoder.block(head))
+    sent += frame(HEADERS, END_HEADERS | END_STREAM, begun, client.encoder.block(other))  # trailers that are a head
+    for stream in range(begun + 2, begun + 42, 2):
+        sent += frame(HEADERS, END_HEADERS, stream, client.encoder.block(other))
+        sent += frame(DATA, END_STREAM, stream, bytes(5))
+    found = await same([first, sent], monkeypatch, set())
+    assert len(found.began) == 20
+
+
+@pytest.mark.req("REL-8", "SEC-7")
+async def test_streams_older_than_others_are_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(random.Random(6), Encoder(random.Random(6), index=1.0, add=1.0), odd=0.0)
+    first, head = client.begin() + client.requests(12), client.head()
+    begun, later = client.next_id, client.next_id + 100
+    trailers = [(b"x%d" % number, b"y") for number in range(len(head))]
+    sent = frame(HEADERS, END_HEADERS, begun, client.encoder.block(head))
+    other = [(name, OTHER_PATH if name == b":path" else value) for name, value in head]
+    sent += frame(HEADERS, END_HEADERS, later, client.encoder.block(other))
+    sent += frame(HEADERS, END_HEADERS | END_STREAM, begun, client.encoder.block(trailers))
+    for stream in range(begun + 2, begun + 42, 2):
+        sent += frame(HEADERS, END_HEADERS, stream, client.encoder.block(trailers))
+        sent += frame(DATA, END_STREAM, stream, bytes(5))
+    found = await same([first, sent], monkeypatch, set())
+    assert not {*range(begun + 2, begun + 42, 2)} & {*found.answers}
+
+
+@pytest.mark.req("REL-8", "SEC-7")
+async def test_heads_that_are_all_different_are_not_looked_at_for_ever(
+    monkeypatch: pytest.MonkeyPatch, unseen: Counter[str]
+) -> None:
+    looked_at, passes = Counter[str](), Blocks.passes
+
+    def counted(blocks: Blocks, block: bytes) -> bool:
+        looked_at["heads"] += 1
+        return passes(blocks, block)
+
+    monkeypatch.setattr(Blocks, "passes", counted)
+    client = Client(random.Random(7), Encoder(random.Random(7), index=1.0, add=0.0), odd=0.0)
+    first, sent = client.begin() + client.requests(12), b""
+    for number in range(300):
+        head = [*client.head(), (b"x-request-id", b"%d" % number)]
+        sent += frame(HEADERS, END_HEADERS, client.next_id, client.encoder.block(head))
+        sent += frame(DATA, END_STREAM, client.next_id, bytes(5))
+        client.next_id += 2
+    found = await same([first, sent], monkeypatch, set())
+    assert found.refused == 312
+    assert not unseen
+    assert looked_at["heads"] <= runs.MOST_STRANGE

@@ -8,6 +8,7 @@ since, and that can be counted without knowing what is in them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from interlock_gateway.http2.fields import Fields
 
@@ -22,6 +23,8 @@ _MOST_NAMES = 256
 """More entries than a table of 4096 bytes has room for: what is older stands for nothing any more."""
 _NOTHING = b"\x80"
 """What stands for no entry: libnghttp2 ends the connection on which it comes."""
+_MOST_FIELDS = 64
+"""Heads with more fields are not looked at: every byte may be one, and takes as long here as a kilobyte elsewhere."""
 _LONG = 0x7F
 _ADDED = 0x40
 _NAMED_AS_THE_NEWEST = _ADDED | (_STATIC + 1)
@@ -38,8 +41,7 @@ def _newer(count: int) -> bytes:
 _NEWER = tuple(_newer(count) for count in range(_LONGER - _NEWEST))
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+class _Field(NamedTuple):
     """One field as it is written: from `start` to `end`, and how many entries there were before.
 
     `entry` is the number of the entry of the table that it, or its name, stands for; `None` when it needs none.
@@ -80,6 +82,8 @@ class _Part:
         if found is None:
             pairs = zip(self.said, self.entries, strict=True)
             found = b"".join(bytes((one,)) if entry is None else _number(count - 1 - entry) for one, entry in pairs)
+            if len(self.longer) >= _MOST_NAMES:  # no entry is as old as that, but heads may come for ever
+                self.longer.clear()
             self.longer[count] = found
         return found
 
@@ -273,9 +277,10 @@ def _fields(block: bytes, count: int) -> Sequence[_Field] | None:
 
     What changes the size of the table is not: it comes seldom, and is not worth the words.
     """
-    found, at = [], 0
+    found: list[_Field] = []
+    at = 0
     try:
-        while at < len(block):
+        while at < len(block) and len(found) < _MOST_FIELDS:
             one = _field(block, at, count)
             found.append(one)
             at, count = one.end, count + one.is_added

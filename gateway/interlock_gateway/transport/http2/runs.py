@@ -38,6 +38,8 @@ MOST_TAKEN = 1024
 streams."""
 MOST_BODY = 16_384
 """Requests with more data are not of a run: it is less than any window."""
+MOST_STRANGE = 64
+"""Heads in one read that are like none before: with more of them it is not worth it to look at any."""
 _HEADS = frozenset((HEADERS, PUSH_PROMISE, CONTINUATION))
 """The frames that say what is in the head of a request, or go on with it."""
 _WHOLE_HEAD = END_HEADERS | END_STREAM
@@ -84,8 +86,8 @@ class Frames:
     """Knows where the frames of a connection begin, and finds the runs in them."""
 
     __slots__ = (
-        "_ahead", "_alike", "_blocks", "_data", "_fed", "_held", "_last", "_pieces", "_run", "_second", "_spent",
-        "_swallowed", "_taken",
+        "_ahead", "_alike", "_blocks", "_data", "_fed", "_held", "_last", "_newest", "_pieces", "_run", "_second",
+        "_spent", "_strange", "_swallowed", "_taken",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -99,6 +101,8 @@ class Frames:
         self._pieces: list[bytes] = []
         self._run = _Run()
         self._last = _NO_ID
+        self._newest = 0
+        self._strange = 0
         self._second = 0
         self._spent = 0
         self._taken = 0
@@ -129,7 +133,7 @@ class Frames:
         self._pieces.clear()
         self._run.clear()
         self._last = _NO_ID
-        self._taken = 0
+        self._newest = self._strange = self._taken = 0
         at = self._look(data, to, room)
         if at >= 0 and self._run.starts:
             self._close_run(to)
@@ -158,13 +162,14 @@ class Frames:
                 continue
             if self._run.starts:
                 self._close_run(to)
-            begin, flags, _ = FRAME.unpack_from(data, at)
+            begin, flags, stream = FRAME.unpack_from(data, at)
             end = at + HEAD_BYTES + (begin >> 8)
             if begin & _KIND != HEADERS:
                 if begin & _KIND in _HEADS:
                     self._blocks.forget()
             elif flags | END_STREAM != _WHOLE_HEAD or end - at > MOST_BYTES:
                 self._blocks.forget()
+                self._newest = max(self._newest, stream & ~_NO_ID)
             elif end > size:
                 return at
             else:
@@ -208,6 +213,7 @@ class Frames:
             bodies.append(body >> 8)
             at, last = end, stream
         self._last = last
+        self._newest = max(self._newest, last)
         return at
 
     def _request(self, data: bytes, at: int, end: int, to: Fed) -> int:
@@ -215,14 +221,20 @@ class Frames:
         block, blocks = data[at + HEAD_BYTES : end], self._blocks
         stream = int.from_bytes(data[at + 5 : at + HEAD_BYTES]) & ~_NO_ID
         matched = blocks.matches(block)
+        if not matched:
+            self._strange += 1
+            if self._strange > MOST_STRANGE:
+                return self._pass_over(data, at)
         known = matched or blocks.passes(block)
+        # What comes later on a stream are trailers: they say nothing about what was refused there.
+        is_first, self._newest = stream > self._newest, max(self._newest, stream)
         whole = end if data[at + 4] & END_STREAM else _end_of(data, end, stream)
         if matched and self._last != _NO_ID and to.alike is self._alike:
             whole = 0  # like those before it, though it is not of a run
         if whole and not self._feed(whole, to):
             return -1
         alike = to.alike
-        if whole and alike is not None and alike.has(stream):
+        if whole and is_first and alike is not None and alike.has(stream):
             if not known or not (matched or blocks.learn(block, alike.head, varies)):
                 return self._pass_over(data, whole)
             self._alike, self._last = alike, stream
