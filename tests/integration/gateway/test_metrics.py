@@ -165,12 +165,13 @@ async def test_metrics_can_be_switched_off(socket_directory: Path) -> None:
 
 @pytest.mark.req("OBS-1")
 async def test_what_the_gateway_adds_holds_neither_its_provider_nor_the_calls_before(socket_directory: Path) -> None:
-    let_go = asyncio.Event()
+    held, let_go = asyncio.Event(), asyncio.Event()
 
     def slow_tools(_ledger: Ledger) -> list[provider.Tool[..., Any]]:
         @provider.tool(destructive=False, reversible=True)
         async def hold() -> str:
             """Wait."""
+            held.set()
             await let_go.wait()
             return "held"
 
@@ -178,7 +179,7 @@ async def test_what_the_gateway_adds_holds_neither_its_provider_nor_the_calls_be
 
     async with bench(socket_directory, tools=slow_tools) as at:
         calls = [asyncio.create_task(at.agent.session("s").call("hold", {})) for _ in range(3)]
-        await eventually(lambda: at.gateway.rooms.pipeline.in_flight == 3)
+        await eventually(lambda: at.gateway.rooms.pipeline.in_flight == 3 and held.is_set())
         began = time.monotonic()
         await eventually(lambda: time.monotonic() - began > 0.3)
         let_go.set()
