@@ -26,3 +26,13 @@ def test_nothing_grows_with_what_is_added_to_the_table(blocks: Blocks) -> None:
     for _ in range(2000):
         assert blocks.passes(b"\x40\x01z\x00")
     assert all(len(part.longer) <= 256 for part in blocks._parts)
+
+
+@pytest.mark.req("REL-8", "SEC-7")
+def test_another_size_of_the_table_is_no_field_that_varies(blocks: Blocks) -> None:
+    assert blocks.passes(POST + TIMEOUT)
+    assert blocks.learn(
+        POST + TIMEOUT, [(b":method", b"POST"), (b"grpc-timeout", b"1S")], lambda name: name[:1] == b"g"
+    )
+    assert blocks.matches(POST + b"\x0f\x2f\x021S")
+    assert not blocks.matches(POST + b"\x3f\x2f\x021S")

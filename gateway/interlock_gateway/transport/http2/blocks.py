@@ -256,6 +256,8 @@ def _age_of_name(block: bytes, at: int) -> tuple[int, int]:
     Less than 0 when it is none that was ever added. Raises `IndexError`.
     """
     first = block[at]
+    if first in _RESIZED:
+        raise IndexError
     most = 0x3F if first >= _ADDED else 0x0F
     number = first & most
     if number < most:
@@ -297,8 +299,6 @@ def _field(block: bytes, at: int, count: int) -> _Field:
         return _Field(at, end, count, is_indexed=True, is_added=False, entry=count - 1 - age)
     if first >= _MORE:
         return _Field(at, at + 1, count, is_indexed=True, is_added=False, entry=None)
-    if first in _RESIZED:
-        raise IndexError
     if first in _NAME_WRITTEN:
         end, entry = _end_of_text(block, at + 1), None
     else:

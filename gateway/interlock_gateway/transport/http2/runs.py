@@ -138,7 +138,7 @@ class Frames:
         if at >= 0 and self._run.starts:
             self._close_run(to)
         is_open = at >= 0 and self._feed(self._hold(data, at), to)
-        self._data = b""  # it may be large, and there may be many connections
+        self._data, self._alike = b"", None  # they may be large, and there may be many connections
         return is_open
 
     def take_swallowed(self) -> int:
