@@ -84,6 +84,11 @@ SAME = {
         "not s",
     ),
     "numbers below nothing": ("d if not r\nr if {\n\tx := input.n - 3\n\tx >= -1\n}\n", "not r"),
+    "numbers with exponents": ("d if not r\nr if {\n\tinput.n > 1e-5\n\tinput.n < 2E+0\n}\n", "not r"),
+    "something written that is looked into": (
+        'd := x if {\n\tx := f(input.kind)\n}\nf(k) := {"a": 1}[k]\n',
+        "f(input.kind)",
+    ),
 }
 STAYS = {
     "what is asked for in several ways": "d if not r\nr if some x in input.list\n",
@@ -98,6 +103,20 @@ STAYS = {
     "another rule's name": "d if {\n\tx := input.n\n\tnot f(x)\n}\nf(y) if y == x\nx := 2\n",
     "a part of an expression": "d := r == true\nr if input.n == 1\n",
 }
+# What the engine reads in another way when it stands elsewhere, and what has several values.
+AS_WRITTEN = {
+    "what would go on with the line before": "d if {\n\tx := input.n\n\tr\n}\nr if -1 == input.n\n",
+    "what would be handed to the line before": (
+        "d := [x |\n\tsome x in input.list\n\tf(x)\n]\nf(x) if (x in input.list)\n"
+    ),
+    "one line behind another": "d if { x := input.n; -1 < x; x == 1 }\n",
+    "one of many members": "d := [x |\n\tx := r\n]\nr := input.more[_] if input.n > 0\n",
+    "one of many members for a function": "d := [x |\n\tx := f(1)\n]\nf(a) := input.more[_] if a > 0\n",
+    "under any key of several parts": (
+        "d := [x |\n\tsome x in input.list\n\tf(x)\n]\nf(x) if s[[x, _]]\n"
+        "s contains [x, y] if {\n\tsome x in input.list\n\tsome y in [1, 2]\n}\n"
+    ),
+}
 
 
 def decided(modules: tuple[LinkedModule, ...], rule: str = "data.p.d") -> list[str]:
@@ -110,6 +129,13 @@ def decided(modules: tuple[LinkedModule, ...], rule: str = "data.p.d") -> list[s
         engine.set_input_json(json.dumps(given))
         answers.append(engine.eval_rule_as_json(rule))
     return answers
+
+
+def decided_or_not(modules: tuple[LinkedModule, ...]) -> list[str]:
+    try:
+        return decided(modules)
+    except RuntimeError as error:
+        return [str(error).rpartition("error: ")[2].partition("\n")[0]]
 
 
 def both(*texts: str) -> tuple[tuple[LinkedModule, ...], tuple[LinkedModule, ...]]:
@@ -135,6 +161,13 @@ def test_what_could_mean_something_else_is_referred_to_by_its_name(case: str) ->
     assert decided(after) == decided(before)
     asked = next(word for word in ("not r", "not f", "f ", "f(", "r ==") if word in STAYS[case])
     assert asked in after[0].source
+
+
+@pytest.mark.req("ENG-2")
+@pytest.mark.parametrize("case", AS_WRITTEN)
+def test_what_would_be_read_in_another_way_elsewhere_stays_where_it_is(case: str) -> None:
+    before, after = both(f"package p\n\n{AS_WRITTEN[case]}")
+    assert decided_or_not(after) == decided_or_not(before)
 
 
 @pytest.mark.req("ENG-2")

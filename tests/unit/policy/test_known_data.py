@@ -89,6 +89,25 @@ def test_an_answer_that_is_always_the_same_is_left_where_nothing_else_is_asked()
         assert decided(ready) == decided(linked)
 
 
+@pytest.mark.req("ENG-2", "PERF-4")
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "r := given if {\n\tgiven := data.house.settings.words\n\tinput.n == 1\n}\n",
+        'r := {"a": given} if {\n\tgiven := data.house.settings.words\n}\n',
+        "r := 1 if input.n == 1\n\nelse := given if {\n\tgiven := data.house.settings.words\n}\n",
+        (
+            "r contains [given] if {\n\tgiven := data.house.settings.words\n\tinput.n\n}\n"
+            "r contains given if {\n\tgiven := data.house.settings.list\n\tinput.n == 2\n}\n"
+        ),
+        "r if {\n\tprint(data.house.settings.no)\n\tinput.n == 1\n}\n",
+    ],
+)
+def test_a_rule_has_what_it_takes_from_the_data(rules: str) -> None:
+    linked = link([("house.rego", f"package house\n\n{rules}")])
+    assert decided(inlined(linked, json.dumps(DATA))) == decided(linked)
+
+
 def test_what_goes_wrong_before_is_not_passed_over() -> None:
     linked = link(
         [("house.rego", "package house\n\nr if {\n\tcount(input.n) == 1\n\tdata.house.settings.none != {}\n}\n")]

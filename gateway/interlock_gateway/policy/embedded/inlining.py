@@ -9,7 +9,7 @@ long as names mean the same where their text is put. Where that is not certain, 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 
 from interlock_gateway.policy.embedded.known_data import KnownData
 from interlock_gateway.policy.embedded.linking import LinkedModule
@@ -118,7 +118,8 @@ class _Inliner:
         for value, body in zip(rule.values, rule.bodies, strict=True):
             way = [":=", *self._nested(value, around)] if value else []
             ways.append(
-                way + (["if", "{", "\n", *self._data.without(self._query(body, around)), "\n", "}"] if body else [])
+                way
+                + (["if", "{", "\n", *self._data.without(self._query(body, around), way), "\n", "}"] if body else [])
             )
         self._behind.pop()
         head = [rule.name, *(["contains", *rule.key] if rule.kind == "set" else [])]
@@ -134,7 +135,7 @@ class _Inliner:
             if bound is None or rule.kind != "set" or ("|", 0) in levels(rule.key):
                 return None
             inner = self._query(rule.bodies[0], Around(package, bound, often=False))
-            inner = inner if around is not None else self._data.without(inner)
+            inner = inner if around is not None else self._data.without(inner, rule.key)
             one: Tokens | None = ["{", *rule.key, "|", "\n", *inner, "\n", "}"]
             if around is not None and one is not None:
                 one = self._names.moved(one, package, bound, around, {})
@@ -272,7 +273,7 @@ class _Inliner:
         parts = [statements(body) for body in rule.bodies]
         if rule.kind == "set" or (rule.kind == "value" and len(parts) > 1):
             return False
-        if any(one is None or _repeats(one) for one in parts):
+        if any(one is None or _repeats(one) for one in parts) or any(map(_goes_through, rule.values)):
             return False
         if rule.arguments is not None or (self._asked[site.key] == 1 and not often):
             return True
@@ -336,7 +337,17 @@ def _none(put: Tokens) -> Tokens:
 
 def _repeats(parts: Sequence[Tokens]) -> bool:
     """Whether it may hold in several ways; a rule stops at the first."""
-    return any(part[0] == "some" or ("[", "_") in pairwise(part) for part in parts)
+    return any(part[0] == "some" or _goes_through(part) for part in parts)
+
+
+def _goes_through(part: Tokens) -> bool:
+    """Whether something may be looked up under any key."""
+    is_pattern = False
+    for place, one in enumerate(part):
+        is_pattern = one in {"some", "every"} or (is_pattern and one != "in")
+        if one == "_" and not is_pattern and part[place + 1 : place + 2] not in ([":="], ["="]):
+            return True
+    return False
 
 
 def _changed(source: str, changes: Iterable[tuple[int, int, str]]) -> str:

@@ -26,8 +26,11 @@ class KnownData:
         self._data: JsonValue = json.loads(data_json)
         self._rules = rules
 
-    def without(self, query: Tokens) -> Tokens:
-        """A query of a rule without what is known of it. What is never true ends it, as it does when it is asked."""
+    def without(self, query: Tokens, head: Tokens) -> Tokens:
+        """A query of a rule without what is known of it. What is never true ends it, as it does when it is asked.
+
+        What names in the rule's `head` stand for stays.
+        """
         if "data" not in query:
             return query
         given = Counter(name for name, after in pairwise(query) if after == ":=")
@@ -35,7 +38,7 @@ class KnownData:
         # A name that is given once, anywhere, stands for one thing.
         once = {name for name, times in given.items() if times == 1 and is_name(name) and name not in taken}
         found = self._query(query, {}, once)
-        used = Counter(found)
+        used = Counter([*found, *head])
         idle = {name for name in once if used[name] == 1}
         return self._query(found, {}, once, idle) if idle else found
 
@@ -100,6 +103,8 @@ class KnownData:
         """Whether it is a call with one thing that is missing: of that no function says anything."""
         opening = part.index("(") if "(" in part else 0
         if not opening or matching(part, opening) != len(part) - 1 or not all(map(is_name, part[:opening:2])):
+            return False
+        if part[0] == "print":  # it is the one that does
             return False
         return self._place(part[opening + 1 : -1], named) is _MISSING
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, pairwise
 
 from interlock_gateway.policy.embedded.linking import LinkedModule
 from interlock_gateway.policy.embedded.rego_text import Item, Rule, Tokens, is_name, is_reference, items
@@ -11,6 +11,8 @@ from interlock_gateway.policy.embedded.rego_text import Item, Rule, Tokens, is_n
 GIVEN = re.compile(r"\bv_[0-9]+\b")
 """Names that are given here."""
 _UNUSUAL = frozenset({"walk", "import"})
+# Behind one of the first, a statement may begin; one that begins with one of the others would go on with one before it.
+_BEFORE, _TIES = frozenset({"\n", ";", "{", "|"}), frozenset({"-", "("})
 
 
 @dataclass(slots=True)
@@ -88,6 +90,8 @@ def _bound(package: Package, rule: Rule) -> frozenset[str] | None:
     texts = rule.texts
     if any(one in _UNUSUAL or not _is_plain(text, place) for text in texts for place, one in enumerate(text)):
         return None
+    if any(text[:1] and text[0] in _TIES for text in rule.bodies) or any(map(_may_be_tied, texts)):
+        return None
     found = {one for one in rule.arguments or () if one != "_"}
     found.update(one for text in texts for one in _given(text))
     if found & package.rules.keys() or not all(_are_known(text, found, package) for text in texts):
@@ -101,6 +105,11 @@ def _is_plain(text: Tokens, place: int) -> bool:
     if one in {"=", ":="}:
         return place > 0 and (text[place - 1] == "_" or (one == ":=" and is_name(text[place - 1])))
     return one not in {"some", "every"} or "in" in text[place:]
+
+
+def _may_be_tied(text: Tokens) -> bool:
+    """Whether a statement in it may begin with what the engine takes for more of the one that it is put behind."""
+    return any(before in _BEFORE and one in _TIES for before, one in pairwise(text))
 
 
 def _given(text: Tokens) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 _TOKEN = re.compile(
     r"""(?P<text>"(?:\\.|[^"\\\n])*"|`[^`]*`)|(?P<comment>\#[^\n]*)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"""
-    r"""|(?P<number>[0-9][A-Za-z0-9_.]*)|(?P<line>\n)|(?P<space>[ \t\r]+)|(?P<sign>:=|==|!=|<=|>=|.)""",
+    r"""|(?P<number>[0-9](?:[eE][+-]|[A-Za-z0-9_.])*)|(?P<line>\n)|(?P<space>[ \t\r]+)|(?P<sign>:=|==|!=|<=|>=|.)""",
     re.DOTALL,
 )
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -178,7 +178,7 @@ def is_name(token: str) -> bool:
 
 
 def _is_followed(token: str) -> bool:
-    return is_name(token) or token in {"data", "input", ")", "]"}
+    return is_name(token) or token in {"data", "input", ")", "]", "}"}
 
 
 def _can_end(token: str) -> bool:
