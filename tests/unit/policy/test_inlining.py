@@ -109,6 +109,9 @@ AS_WRITTEN = {
     "what would be handed to the line before": (
         "d := [x |\n\tsome x in input.list\n\tf(x)\n]\nf(x) if (x in input.list)\n"
     ),
+    "members that are not written in one part": (
+        "d contains input.n + 1 if not r\nd contains -1 if input.n == 2\nr if input.n == 1\n"
+    ),
     "one line behind another": "d if { x := input.n; -1 < x; x == 1 }\n",
     "one of many members": "d := [x |\n\tx := r\n]\nr := input.more[_] if input.n > 0\n",
     "one of many members for a function": "d := [x |\n\tx := f(1)\n]\nf(a) := input.more[_] if a > 0\n",

@@ -15,6 +15,7 @@ from interlock_gateway.policy.embedded.known_data import KnownData
 from interlock_gateway.policy.embedded.linking import LinkedModule
 from interlock_gateway.policy.embedded.rego_names import GIVEN, Around, Names, Package
 from interlock_gateway.policy.embedded.rego_text import (
+    SIGNS,
     Rule,
     Tokens,
     divided,
@@ -132,7 +133,11 @@ class _Inliner:
         made: list[Tokens] = []
         for rule in rules:
             bound = package.bound(rule)
-            if bound is None or rule.kind != "set" or ("|", 0) in levels(rule.key):
+            if (
+                bound is None
+                or rule.kind != "set"
+                or any(not level and one in SIGNS for one, level in levels(rule.key))
+            ):
                 return None
             inner = self._query(rule.bodies[0], Around(package, bound, often=False))
             inner = inner if around is not None else self._data.without(inner, rule.key)

@@ -17,9 +17,10 @@ _TOKEN = re.compile(
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _CLOSE = frozenset(_OPEN.values())
 _ENDS = frozenset({"\n", ";"})
+SIGNS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
+"""What stands between the parts of an expression, or before it."""
 # A line that ends with one of these, or begins with one, goes on.
-_GOES_ON = frozenset({":=", "=", "==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", ",", ".", ":"})
-_GOES_ON |= {"in"}
+_GOES_ON = SIGNS | {":=", "=", ",", ".", ":"}
 _WORDS = frozenset({"as", "contains", "default", "else", "every", "false", "if", "import", "in", "not", "null"})
 _WORDS |= {"data", "input", "package", "some", "true", "with", "_"}
 # Words that something follows, and words that follow something.
