@@ -84,6 +84,7 @@ SAME = {
         "not s",
     ),
     "numbers below nothing": ("d if not r\nr if {\n\tx := input.n - 3\n\tx >= -1\n}\n", "not r"),
+    "numbers below nothing in a comprehension": ("d := [-1 | not f(input.n)]\nf(x) if x == 1\n", "f(input.n)"),
     "numbers with exponents": ("d if not r\nr if {\n\tinput.n > 1e-5\n\tinput.n < 2E+0\n}\n", "not r"),
     "something written that is looked into": (
         'd := x if {\n\tx := f(input.kind)\n}\nf(k) := {"a": 1}[k]\n',

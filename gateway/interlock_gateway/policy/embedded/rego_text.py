@@ -6,7 +6,7 @@ Nothing here knows all of Rego. What does not look as expected is not among the 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Literal
 
 _TOKEN = re.compile(
@@ -151,9 +151,13 @@ def statements(tokens: Tokens) -> list[Tokens] | None:
 def joined(tokens: Iterable[str]) -> str:
     """The text of tokens."""
     made: list[str] = []
-    for before, one in pairwise(chain(("\n",), tokens)):
+    before, is_sign = "\n", False
+    for one in tokens:
         is_tight = "." in {before, one} or before == "\n" or (one in {"(", "["} and _is_followed(before))
+        # A number below nothing is one word.
+        is_tight = is_tight or (is_sign and one[0].isdigit())
         made.append(one if is_tight else f" {one}")
+        before, is_sign = one, one == "-" and (before in SIGNS or not _can_end(before))
     return "".join(made)
 
 
