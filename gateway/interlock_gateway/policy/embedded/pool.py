@@ -31,7 +31,7 @@ SUSPICION_S = 0.002
 STUCK_S = 0.02
 # One that has used so much of the processor gives way to all others. It is not age that counts: on a busy machine an
 # evaluation may be old because its worker did not get its turn.
-HOGGING_S = 0.01
+HOGGING_S = 0.005
 # One that takes so many times as long as it may costs its worker's life, whatever it used: the worker hangs.
 HUNG = 4
 # One this old is slow, whatever it used: younger, it may wait for its turn of the processor, as it would elsewhere.
