@@ -188,6 +188,8 @@ class _Document:
         if wanted is None:
             return
         seen, top = self.places.search(wanted, found)
+        if not (wanted.deep or seen.seen or top):
+            return  # files, as far as can be told
         self.searches.append(
             {
                 "command": index,

@@ -62,7 +62,7 @@ def look(listing: Listing, start: str, search: Search, found: Searched) -> None:
             found.seen = True
             ignored = None if search.ignored else _ignored(entries, above)
             for entry in entries:
-                if matchers.leaves_out(entry, ignored):
+                if matchers.leaves_out(entry, ignored) or (entry.directory and not search.deep):
                     continue
                 _note(entry, found)
                 found.complete = found.complete and not (entry.link and search.follows)

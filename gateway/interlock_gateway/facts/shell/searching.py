@@ -43,8 +43,9 @@ class Search:
     """A search through directories; without any, through the current one.
 
     `only` are patterns of the names that are searched, `without` of those that are not, `without_directories` of
-    directories. `follows` links, searches `hidden` files, and what `ignored` files of version control list. `known` is
-    false when an option is not understood.
+    directories. `follows` links, searches `hidden` files, and what `ignored` files of version control list. `deep` is
+    false when nothing is searched but what lies in the directories themselves, if they are any. `known` is false when
+    an option is not understood.
     """
 
     directories: tuple[Word, ...]
@@ -54,6 +55,7 @@ class Search:
     follows: bool = False
     hidden: bool = True
     ignored: bool = True
+    deep: bool = True
     known: bool = True
 
 
@@ -66,7 +68,8 @@ def search(name: str, words: list[Word], *, fed: bool) -> Search | None:
     texts = {word.text for word in words}
     if name == "diff":
         through = any(_short(text, "r") or _begins(text, "--recursive") for text in texts)
-        return Search(_operands(words[1:])) if through else None
+        # Of two directories it compares what lies in both, and shows all of what lies in one if it is told to.
+        return Search(_operands(words[1:]), deep=through)
     if name == "git" and texts & {"--no-index", "--untracked"}:
         return Search(())
     return None
@@ -96,10 +99,10 @@ def _ripgrep(words: list[Word], *, fed: bool) -> Search | None:
     given, places = parsed.given, _places(parsed)
     if "files" in given or (fed and not places):
         return None
-    types = [*_values(texts, "--type"), *_values(texts, "-t")]
-    if types and set(types) <= _CODE and not given.keys() & {"type-add", "L", "follow"}:
+    chosen = any(option in given for option in ("g", "glob", "iglob")) and not _only_leaves_out(texts)
+    # What is chosen by a pattern is searched whatever its type.
+    if _is_of_code(texts) and parsed.known and not chosen and not given.keys() & {"type-add", "L", "follow"}:
         return None
-    chosen = any(option in given for option in ("g", "glob", "iglob"))
     unrestricted = {"u", "unrestricted"} & given.keys()
     return Search(
         places,
@@ -108,6 +111,23 @@ def _ripgrep(words: list[Word], *, fed: bool) -> Search | None:
         ignored=bool(chosen or unrestricted or any(option.startswith("no-ignore") for option in given)),
         known=parsed.known,
     )
+
+
+def _is_of_code(texts: list[str]) -> bool:
+    """Whether types are chosen, and only such of code; one behind other letters is not looked for."""
+    types = [*_values(texts, "--type"), *_values(texts, "-t")]
+    return bool(types) and set(types) <= _CODE and not _is_behind(texts, "t")
+
+
+def _only_leaves_out(texts: list[str]) -> bool:
+    """Whether all patterns of files are of those that are not searched."""
+    patterns = [value for option in ("-g", "--glob", "--iglob") for value in _values(texts, option)]
+    return bool(patterns) and all(one.startswith("!") for one in patterns) and not _is_behind(texts, "g")
+
+
+def _is_behind(texts: list[str], letter: str) -> bool:
+    """Whether an option may stand behind others in one word."""
+    return any(_short(text, letter) and not text.startswith(f"-{letter}") for text in texts)
 
 
 def _places(parsed: Parsed) -> tuple[Word, ...]:
