@@ -188,6 +188,25 @@ async def test_a_birth_that_is_broken_off_leaves_no_process(turns: int) -> None:
     assert children() == before
 
 
+@pytest.mark.req("ENG-4")
+async def test_a_process_that_hangs_holds_up_nobody_who_breaks_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock_gateway.policy.embedded.nursery.BROKEN_OFF_S", 0.01)
+    before = children()
+    async with a_nursery() as nursery:
+        process, ours = await nursery.born()
+        (hanging,) = nurseries()
+        os.kill(hanging, signal.SIGSTOP)
+        birth = asyncio.create_task(nursery.born())
+        await asyncio.sleep(0)
+        birth.cancel()
+        async with asyncio.timeout(5.0):
+            await asyncio.wait([birth])
+        ours.close()
+        process.kill()
+        process.wait()
+    assert children() == before
+
+
 @pytest.mark.req("LIFE-3")
 async def test_policies_that_were_replaced_leave_nothing_that_could_become_a_worker() -> None:
     async with running(answering("first")) as engine:

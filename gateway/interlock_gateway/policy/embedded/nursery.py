@@ -23,6 +23,8 @@ from interlock_gateway.policy.embedded.wire import LENGTH_BYTES, Reply, frame
 SCRIPT = Path(nursery_worker.__file__)
 PACKAGE_DIRECTORY = Path(interlock_gateway.__file__).parent.parent
 ANSWER_S = 10.0
+# Who breaks it off waits so long for what is under way: it is milliseconds, but for a process that hangs.
+BROKEN_OFF_S = 0.5
 _LOADED = frame(bytes([Reply.OK]))
 
 
@@ -85,7 +87,8 @@ class Nursery:
             # Broken off in between, there would be a process of which nobody knows.
             while not being_born.done():
                 with suppress(asyncio.CancelledError):
-                    await asyncio.wait([being_born])
+                    if not (await asyncio.wait([being_born], timeout=BROKEN_OFF_S))[0] and self._process is not None:
+                        self._process.kill()
             if not being_born.cancelled() and being_born.exception() is None:
                 process, ours = being_born.result()
                 ours.close()
