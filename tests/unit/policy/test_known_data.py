@@ -95,6 +95,9 @@ def test_an_answer_that_is_always_the_same_is_left_where_nothing_else_is_asked()
     [
         "r := given if {\n\tgiven := data.house.settings.words\n\tinput.n == 1\n}\n",
         'r := {"a": given} if {\n\tgiven := data.house.settings.words\n}\n',
+        "r contains given if {\n\tdata.house.settings.none != {}\n\tgiven := input.n\n}\n",
+        "r contains given if {\n\tgiven := data.house.settings.words\n\tinput.n == 1\n}\n",
+        "r := {m | some m in [1, 2]; m == given} if {\n\tdata.house.settings.none != {}\n\tgiven := input.n\n}\n",
         "r := 1 if input.n == 1\n\nelse := given if {\n\tgiven := data.house.settings.words\n}\n",
         (
             "r contains [given] if {\n\tgiven := data.house.settings.words\n\tinput.n\n}\n"

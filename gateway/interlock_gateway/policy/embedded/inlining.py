@@ -118,9 +118,10 @@ class _Inliner:
         ways: list[Tokens] = []
         for value, body in zip(rule.values, rule.bodies, strict=True):
             way = [":=", *self._nested(value, around)] if value else []
+            head = ["|", *rule.key] if rule.kind == "set" else way
             ways.append(
                 way
-                + (["if", "{", "\n", *self._data.without(self._query(body, around), way), "\n", "}"] if body else [])
+                + (["if", "{", "\n", *self._data.without(self._query(body, around), head), "\n", "}"] if body else [])
             )
         self._behind.pop()
         head = [rule.name, *(["contains", *rule.key] if rule.kind == "set" else [])]

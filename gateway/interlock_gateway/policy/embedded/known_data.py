@@ -38,6 +38,9 @@ class KnownData:
         # A name that is given once, anywhere, stands for one thing.
         once = {name for name, times in given.items() if times == 1 and is_name(name) and name not in taken}
         found = self._query(query, {}, once)
+        if "|" in head and any(name in head and name not in found for name in {*given, *taken}):
+            # The engine refuses names in a comprehension, or of a member, that nothing gives, asked for or not.
+            return [*found, "\n", *query] if found == _NEVER else query
         used = Counter([*found, *head])
         idle = {name for name in once if used[name] == 1}
         return self._query(found, {}, once, idle) if idle else found
