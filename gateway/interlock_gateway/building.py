@@ -100,7 +100,7 @@ async def build(config: Config, clock: Clock, replica: str, stack: AsyncExitStac
     pipeline = CallPipeline(parts)
     stack.callback(pipeline.large_inputs.close)
     pipeline.gate.delay_s = engine.delay_s
-    _stay_awake(config, pipeline.gate)
+    _stay_awake(config, pipeline.gate, audit)
     await _begin_counting(site, store, approvals, engine)
     return Rooms(
         parts=parts,
@@ -187,12 +187,13 @@ async def _parts(
     )
 
 
-def _stay_awake(config: Config, gate: Gate) -> None:
+def _stay_awake(config: Config, gate: Gate, audit: AuditLog) -> None:
     seconds = config.server.awake_s
     if seconds is None:  # on one processor nobody else gets on with it meanwhile
         seconds = AWAKE_S if processors() >= AWAKE_PROCESSORS else 0.0
     if seconds:
-        gate.on_alone = Awake(seconds, lambda: gate.in_flight <= 1).begin
+        # What writes receipts needs the interpreter, and perhaps the processor: it comes first.
+        gate.on_alone = Awake(seconds, lambda: gate.in_flight <= 1 and not audit.is_working).begin
 
 
 def _results(site: _Site, artifacts: ArtifactStore) -> ResultProcessor:

@@ -93,6 +93,8 @@ class AuditLog:
         self._failed_since: float | None = None
         self._writing_since: float | None = None
         self._behind_since: float | None = None
+        self.is_working = False
+        """Whether the writer's thread is at work now, and needs the interpreter and a processor."""
         self._accepts = True
         self._closing = False
         self.stats = AuditStats()
@@ -200,6 +202,7 @@ class AuditLog:
             while not (self._closing and not self._queue):
                 self._wait()
                 taken_at = self._clock.monotonic()
+                self.is_working = True
                 if self._behind_since is None and self._queue:
                     self._behind_since = taken_at
                 written = self._write_groups(self._take())
@@ -214,6 +217,7 @@ class AuditLog:
             _settle([future for _, future in self._take() if future is not None], "the log is closed")
 
     def _wait(self) -> None:
+        self.is_working = False
         is_down = self._failed_since is not None
         if not self._queue:
             self._something.wait(self._limits.retry_s if is_down else None)
@@ -227,8 +231,10 @@ class AuditLog:
     def _gather(self) -> None:
         """Wait for company, and encode meanwhile what is there: all at once would keep the loop for milliseconds."""
         for _ in range(STEPS):
+            self.is_working = False
             if self._urgent.wait(self._limits.group_s / STEPS):
                 return
+            self.is_working = True
             pauses = Pauses(STEPS * (len(self._queue) - self._encoded_ahead))
             for place in range(self._encoded_ahead, len(self._queue)):
                 record, future = self._queue[place]

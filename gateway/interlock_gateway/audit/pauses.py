@@ -6,7 +6,7 @@ With the interpreter to itself for a whole group, it keeps the event loop, and e
 import time
 
 PAUSE_S = 0.00003
-FEW = 32
+FEW = 64
 """A group of more records is written without pauses: the loop then has so much to do that they would only cost."""
 LONGEST_S = 0.002
 """A pause that lasts longer means that the loop is busy, and gives the interpreter back late: it is the last one."""

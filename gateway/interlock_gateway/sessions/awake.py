@@ -6,7 +6,6 @@ again to wake and to be as fast as before. With several calls under way the loop
 """
 
 import asyncio
-import ctypes
 from collections.abc import Callable
 from time import monotonic
 
@@ -14,17 +13,14 @@ AWAKE_S = 0.0012
 """As long as a call takes here and the next of the same agent takes to come, if its tool is fast."""
 AWAKE_PROCESSORS = 2
 """With fewer, being awake would take from those who are waited for."""
-_give_way = ctypes.CDLL(None).sched_yield
-"""Lets other threads and processes have the processor. Unlike `os.sched_yield` it gives up the interpreter's lock
-meanwhile: the thread that writes receipts needs both."""
 
 
 class Awake:
-    """Keeps the loop of the thread that calls `begin` awake for `seconds`, as long as `is_alone`."""
+    """Keeps the loop of the thread that calls `begin` awake for `seconds`, as long as `may_be` says that it may be."""
 
-    def __init__(self, seconds: float, is_alone: Callable[[], bool]) -> None:
+    def __init__(self, seconds: float, may_be: Callable[[], bool]) -> None:
         self._seconds = seconds
-        self._is_alone = is_alone
+        self._may_be = may_be
         self._until = 0.0
         self._turning = False
 
@@ -38,8 +34,7 @@ class Awake:
 
     def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
         """Have the loop look at what has come in, once more."""
-        if monotonic() < self._until and self._is_alone():
-            _give_way()
+        if monotonic() < self._until and self._may_be():
             loop.call_soon(self._turn, loop)
         else:
             self._turning = False

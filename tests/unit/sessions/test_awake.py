@@ -15,9 +15,9 @@ class Beside:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now, self.alone, self.turns = 100.0, True, 0
         monkeypatch.setattr(awake, "monotonic", lambda: self.now)
-        self.awake = awake.Awake(1.0, self._is_alone)
+        self.awake = awake.Awake(1.0, self._may_be)
 
-    def _is_alone(self) -> bool:
+    def _may_be(self) -> bool:
         self.turns += 1
         return self.alone
 
