@@ -17,6 +17,7 @@ from interlock_gateway.audit.masking import RawJson
 from interlock_gateway.audit.read import read_last, read_records
 from interlock_gateway.audit.segments import list_segments
 from interlock_gateway.audit.verify import LogEnd, verify
+from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.errors import AuditUnavailableError
 from waiting import eventually
 
@@ -46,6 +47,22 @@ async def test_a_committed_record_is_on_disk_when_commit_returns(log: AuditLog, 
     await log.commit({"kind": "intent", "n": 1})
     assert numbers(directory) == [1]
     assert log.head.sequence == 2
+    log.close()
+
+
+async def test_it_says_when_its_writer_is_at_work(log: AuditLog) -> None:
+    seen: list[bool] = []
+
+    def record() -> dict[str, JsonValue | RawJson]:
+        seen.append(log.is_working)
+        return {"kind": "receipt", "n": 1}
+
+    log.submit(record)
+    await eventually(lambda: log.backlog == 0 and log.stats.written >= 1)
+    log.submit(record)
+    await log.commit({"kind": "intent", "n": 2})
+    assert seen == [True, True]
+    await eventually(lambda: not log.is_working)
     log.close()
 
 
