@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -196,7 +197,9 @@ async def test_what_was_removed_can_be_stored_again(keeping: Keeping) -> None:
     keeping.clock.time += 8 * DAY
     await keeping.swept()
     # A call that was under way when its session was closed, or an undo in a closed session.
-    assert await keeping.put("a", "again") == artifact
+    again = await keeping.put("a", "again")
+    assert replace(again, created_at=artifact.created_at) == artifact
+    assert again.created_at > artifact.created_at + 8 * DAY
     assert await keeping.store.read_bytes(artifact.uri) == b"again"
     assert await keeping.usage() == (1, 5)
     keeping.clock.time += 8 * DAY
