@@ -25,6 +25,8 @@ READS_ONLY = f"""decision := {ALLOW} if input.tool.name == "{READ}"
 else := {{"verdict": "deny", "reasons": [{{"code": "reads_only", "message": "not now", "rule": "custom/reads"}}]}}
 """
 BROKEN = "package interlock.custom\n\nfindings contains {\n"
+# A worker is started, or comes from the nursery, which is started itself or runs and becomes two.
+WAYS_TO_START = ("process.start_isolated", "nursery.start_isolated", "nursery.Nursery._asked")
 UNDONE = frozenset({Code.POLICY_UNAVAILABLE, Code.POLICY_CRASHED, Code.POLICY_TIMEOUT})
 
 
@@ -70,13 +72,14 @@ async def workers_killed(scene: Scene) -> AsyncIterator[None]:
 async def no_worker_starts(scene: Scene) -> AsyncIterator[None]:
     """The system has no room for another process, and those that ran are gone."""
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     await scene.decided_by(ALLOWING, longest_wait_s=0.2)
     engine = scene.at.gateway.rooms.engine
     with scene.patched.context() as patched:
-        patched.setattr("interlock_gateway.policy.embedded.pool.launch", full)
+        for way in WAYS_TO_START:
+            patched.setattr(f"interlock_gateway.policy.embedded.{way}", full)
         for process_id in engine.process_ids:
             os.kill(process_id, signal.SIGKILL)
         await eventually(lambda: not engine.ready)

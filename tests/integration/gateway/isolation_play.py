@@ -40,6 +40,7 @@ OF_THE_MOMENT = {
     "duration",
     "openedAt",
     "createdAt",
+    "decidedAt",
     "expiresAt",
     "callDigest",
     "pendingId",
