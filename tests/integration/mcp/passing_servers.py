@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,9 @@ async def served(server: MCPServer) -> AsyncIterator[str]:
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(server.streamable_http_app(), log_level="error", lifespan="on", timeout_graceful_shutdown=1)
     running = uvicorn.Server(config)
+    # Servers that end in another order than the reverse would leave the handler of one that has ended, from which every
+    # later stream of events in this process would learn that it is to end.
+    running.capture_signals = nullcontext  # type: ignore[assignment]  # signals are pytest's
     task = asyncio.create_task(running.serve(sockets=[listening]))
     try:
         await eventually(lambda: running.started)
