@@ -199,6 +199,8 @@ async def test_what_was_removed_can_be_stored_again(keeping: Keeping) -> None:
     # A call that was under way when its session was closed, or an undo in a closed session.
     again = await keeping.put("a", "again")
     assert replace(again, created_at=artifact.created_at) == artifact
+    assert again.created_at is not None
+    assert artifact.created_at is not None
     assert again.created_at > artifact.created_at + 8 * DAY
     assert await keeping.store.read_bytes(artifact.uri) == b"again"
     assert await keeping.usage() == (1, 5)
