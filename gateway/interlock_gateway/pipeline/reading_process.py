@@ -1,25 +1,17 @@
 """The process that reads large inputs, seen from the gateway: what it answers is put together in small steps."""
 
-import contextlib
 import hashlib
-import importlib.util
 import marshal
-import socket
-import subprocess
-import weakref
 from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from interlock_gateway.core.digest import INPUT_FIRST
 from interlock_gateway.core.document import Document, InvalidDocumentError
 from interlock_gateway.core.jsonvalue import JsonObject
-from interlock_gateway.isolation.priority import go_behind
-from interlock_gateway.isolation.process import start_isolated
 from interlock_gateway.pipeline import reading_worker as said
+from interlock_gateway.pipeline.aside_process import AsideProcess
+from interlock_gateway.pipeline.aside_worker import PIECE
 
-SCRIPT = Path(said.__file__)
 ANSWER_S = 20.0
 """How long the process may say nothing. Then it is ended: it hangs, or gets no turn of the processor."""
 BUFFER_BYTES = said.CANONICAL_BYTES
@@ -34,17 +26,16 @@ class ReadingProcess:
 
     def __init__(self) -> None:
         """Start it. Raises `OSError` when the system has no room for a process."""
-        self._process, self._connection = start_isolated(SCRIPT, *_directories(), environment=ALLOCATOR)
-        # Whoever waits for a small call goes first.
-        go_behind(self._process.pid)
+        self._process = AsideProcess(said, environment=ALLOCATOR)
+        self.end = self._process.end
+        self._connection = self._process.connection
         self._connection.settimeout(ANSWER_S)
         self._buffer = bytearray(BUFFER_BYTES)
-        self.end = weakref.finalize(self, _end, self._process, self._connection)
 
     @property
     def process_id(self) -> int:
         """The process."""
-        return self._process.pid
+        return self._process.process_id
 
     def read(self, raw: bytes, max_depth: int, schema: bytes, meanwhile: Callable[[], object]) -> Document:
         """As `core.document.parse`, with what is needed of its digest, and that it fits `schema`, if it does.
@@ -53,7 +44,7 @@ class ReadingProcess:
 
         Raises `InvalidDocumentError`, and `OSError` when the process has ended or says nothing: it is then to be ended.
         """
-        self._connection.sendall(said.REQUEST.pack(len(raw), max_depth, len(schema)) + schema)
+        self._connection.sendall(said.REQUEST.pack(max_depth, len(schema), len(raw)) + schema)
         self._connection.sendall(raw)
         meanwhile()
         hashed, building, fits = hashlib.sha256(INPUT_FIRST), Building(), bool(schema)
@@ -74,7 +65,7 @@ class ReadingProcess:
     def _pieces(self) -> Iterator[tuple[bytes, memoryview]]:
         kind = b""
         while kind not in _ENDS:
-            kind, length = said.PIECE.unpack(self._received(said.PIECE.size))
+            kind, length = PIECE.unpack(self._received(PIECE.size))
             yield kind, self._received(length)
 
     def _received(self, count: int) -> memoryview:
@@ -131,17 +122,3 @@ def _text(piece: memoryview) -> str:
 
 def _loaded(piece: memoryview) -> Any:
     return marshal.loads(piece)  # noqa: S302 - from our own process, which says nothing but what it parsed
-
-
-@cache
-def _directories() -> tuple[str, ...]:
-    """Where what the process imports lies."""
-    found = [importlib.util.find_spec(name) for name in ("interlock_gateway", "rfc8785", "jsonschema_rs")]
-    return tuple(dict.fromkeys(str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin))
-
-
-def _end(process: "subprocess.Popen[bytes]", connection: socket.socket) -> None:
-    connection.close()
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
-    process.wait()

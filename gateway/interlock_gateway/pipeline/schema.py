@@ -1,6 +1,8 @@
 """Values against a JSON Schema (PIPE-4): draft 2020-12, compiled once per definition; nothing is fetched."""
 
+import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import islice
 
 import jsonschema_rs
@@ -51,6 +53,12 @@ class CompiledSchema:
             return ()
         errors = islice(self._validator.iter_errors(value), MAX_REPORTED)
         return tuple(f"{_path(error.instance_path)}: {_words(error.message)[:_MAX_MESSAGE]}" for error in errors)
+
+
+@lru_cache(maxsize=16)
+def compiled_schema(schema: bytes) -> CompiledSchema:
+    """A schema that is given as JSON, for who is asked about the same ones again. Raises `InvalidSchemaError`."""
+    return CompiledSchema(json.loads(schema))
 
 
 def _words(message: str) -> str:

@@ -2,21 +2,15 @@
 
 import asyncio
 import contextlib
-import importlib.util
-import socket
-import subprocess
 import weakref
 from collections.abc import AsyncIterator
-from functools import cache
-from pathlib import Path
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
-from interlock_gateway.isolation.priority import go_behind
-from interlock_gateway.isolation.process import start_isolated
 from interlock_gateway.pipeline import schema_worker as said
+from interlock_gateway.pipeline.aside_process import AsideProcess
+from interlock_gateway.pipeline.aside_worker import PIECE
 from interlock_gateway.pipeline.schema import InvalidSchemaError
 
-SCRIPT = Path(said.__file__)
 ANSWER_S = 5.0
 """How long one waits, with the wait for one's turn. The process gives up long before, unless it gets no processor."""
 SPARE_S = 10.0
@@ -112,10 +106,9 @@ class _Process:
 
     def __init__(self) -> None:
         """Start it. Raises `OSError` when the system has no room for a process."""
-        process, self._connection = start_isolated(SCRIPT, *_directories(), environment={})
-        self.process_id = process.pid
-        self.end = weakref.finalize(self, _end, process, self._connection)
-        go_behind(process.pid)
+        self._process = AsideProcess(said, memory_bytes=said.MEMORY_BYTES, environment={})
+        self.process_id, self.end = self._process.process_id, self._process.end
+        self._connection = self._process.connection
         self._connection.settimeout(0)
 
     async def send(self, what: bytes, schema: bytes, raw: bytes) -> None:
@@ -126,7 +119,7 @@ class _Process:
 
     async def answer(self) -> tuple[bytes, str]:
         """Its next answer. Raises `OSError` when it has ended."""
-        kind, length = said.ANSWER.unpack(await self._received(said.ANSWER.size))
+        kind, length = PIECE.unpack(await self._received(PIECE.size))
         return kind, (await self._received(length)).decode("utf-8", "surrogatepass")
 
     async def _received(self, count: int) -> bytes:
@@ -138,17 +131,3 @@ class _Process:
                 raise ConnectionError("the process has ended")
             received += some
         return bytes(received)
-
-
-@cache
-def _directories() -> tuple[str, ...]:
-    """Where what the process imports lies."""
-    found = [importlib.util.find_spec(name) for name in ("interlock_gateway", "jsonschema_rs")]
-    return tuple(dict.fromkeys(str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin))
-
-
-def _end(process: "subprocess.Popen[bytes]", connection: socket.socket) -> None:
-    connection.close()
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
-    process.wait()
