@@ -25,7 +25,9 @@ from interlock_gateway.policy.embedded.rego_text import (
     levels,
     matching,
     statements,
+    with_queries,
 )
+from interlock_gateway.policy.embedded.unreferenced import without_unreferenced
 
 # Text that is put in several places, or evaluated again where a rule would be remembered, is to be short.
 _MOST_TOKENS = 150
@@ -42,10 +44,11 @@ _INTO = "\0"
 Key = tuple[str, str]
 
 
-def inlined(modules: Sequence[LinkedModule], data_json: str) -> tuple[LinkedModule, ...]:
+def inlined(modules: Sequence[LinkedModule], data_json: str, entry: str = "") -> tuple[LinkedModule, ...]:
     """The same modules, with rules where their names stand; as they were when a package has a name of several parts.
 
-    What the rules compare with `data_json`, the data that they are loaded with, is left out where it is known.
+    What the rules compare with `data_json`, the data that they are loaded with, is left out where it is known. With an
+    `entry`, the one rule that is evaluated (`data.package.rule`), so are rules that it then does not ask for.
     """
     if any(_is_unusual(module.source) for module in modules):
         return tuple(modules)
@@ -56,7 +59,8 @@ def inlined(modules: Sequence[LinkedModule], data_json: str) -> tuple[LinkedModu
     by_name = {package.name: package for package in packages}
     known = KnownData(data_json, {name: package.rules.keys() for name, package in by_name.items()})
     inliner = _Inliner(by_name, known)
-    return tuple(_fitting(one.module, inliner.rewritten(one)) for one in packages)
+    made = tuple(_fitting(one.module, inliner.rewritten(one)) for one in packages)
+    return without_unreferenced(made, entry) if entry else made
 
 
 def _is_unusual(source: str) -> bool:
@@ -179,25 +183,12 @@ class _Inliner:
 
     def _nested(self, part: Tokens, around: Around) -> Tokens:
         """A statement with rules put where they are asked for in comprehensions and in the body of `every`."""
-        made: Tokens = []
-        place = 0
-        while place < len(part):
-            closed = matching(part, place) if part[place] in {"{", "["} else None
-            if closed is None:
-                made.append(part[place])
-                place += 1
-                continue
-            inner = part[place + 1 : closed]
-            bar = next((at for at, found in enumerate(levels(inner)) if found == ("|", 0)), None)
-            if part[0] == "every" and closed == len(part) - 1 and part[place] == "{" and part[place - 1] != "in":
-                inner = ["\n", *self._query(inner, replace(around, often=True)), "\n"]
-            elif bar is not None:
-                inner = [*inner[: bar + 1], "\n", *self._query(inner[bar + 1 :], around), "\n"]
-            else:
-                inner = self._nested(inner, around)
-            made += [part[place], *inner, part[closed]]
-            place = closed + 1
-        return made
+        opening = _body_of_every(part)
+        if opening is None:
+            return with_queries(part, lambda query: self._query(query, around))
+        before = with_queries(part[:opening], lambda query: self._query(query, around))
+        inner = self._query(part[opening + 1 : -1], replace(around, often=True))
+        return [*before, "{", "\n", *inner, "\n", "}"]
 
     def _site(self, part: Tokens, around: Around) -> _Site | None:
         """The rule that is all that a statement asks for."""
@@ -339,6 +330,14 @@ def _none(put: Tokens) -> Tokens:
     if parts is not None and len(parts) == 1 and not {"some", "every", ":=", "="} & set(parts[0]):
         return parts[0][1:] if parts[0][0] == "not" else ["not", *parts[0]]
     return ["[", "1", "|", "\n", *put, "\n", "]", "==", "[", "]"]
+
+
+def _body_of_every(part: Tokens) -> int | None:
+    """Where the body opens of a statement that says `every`."""
+    if part[0] != "every" or part[-1] != "}":
+        return None
+    opening = max(at for at, found in enumerate(levels(part)) if found == ("{", 0))
+    return None if part[opening - 1] == "in" else opening
 
 
 def _repeats(parts: Sequence[Tokens]) -> bool:

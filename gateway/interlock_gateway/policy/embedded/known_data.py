@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from itertools import pairwise
 
 from interlock_gateway.core.jsonvalue import JsonValue
-from interlock_gateway.policy.embedded.rego_text import Tokens, is_name, levels, matching, statements
+from interlock_gateway.policy.embedded.rego_text import Tokens, is_name, levels, matching, statements, with_queries
 
 _MISSING = object()
 _LITERAL = re.compile(r"\"(?:\\.|[^\"\\])*\"|[{}\[\]:,]|true|false|null")
@@ -56,32 +56,13 @@ class KnownData:
                 named[part[0]] = _path(part[2:], named)
                 if part[0] in idle and value is not _MISSING:
                     continue
-            one = self._nested(part, named, once, idle)
+            one = with_queries(part, lambda query: self._query(query, named, once, idle))
             known = self._known(one, named)
             if known is not True:
                 made += ["\n"] * bool(made) + (one if known is None else _NEVER)
             if known is False:
                 return made
         return made or _ALWAYS
-
-    def _nested(self, part: Tokens, named: Mapping[str, Tokens], once: set[str], idle: Container[str]) -> Tokens:
-        made: Tokens = []
-        place = 0
-        while place < len(part):
-            closed = matching(part, place) if part[place] in {"{", "["} else None
-            if closed is None:
-                made.append(part[place])
-                place += 1
-                continue
-            inner = part[place + 1 : closed]
-            bar = next((at for at, found in enumerate(levels(inner)) if found == ("|", 0)), None)
-            if bar is None:
-                inner = self._nested(inner, named, once, idle)
-            else:
-                inner = [*inner[: bar + 1], "\n", *self._query(inner[bar + 1 :], named, once, idle), "\n"]
-            made += [part[place], *inner, part[closed]]
-            place = closed + 1
-        return made
 
     def _known(self, part: Tokens, named: Mapping[str, Tokens]) -> bool | None:
         """Whether a statement always holds, or never; `None` when that depends."""

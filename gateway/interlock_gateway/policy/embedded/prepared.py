@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from interlock_gateway.policy.bundle import DECISION_RULE
 from interlock_gateway.policy.embedded.inlining import inlined
 from interlock_gateway.policy.embedded.linking import LinkedModule, link
 from interlock_gateway.policy.embedded.short_names import shortened
@@ -13,4 +14,4 @@ def prepared(modules: tuple[tuple[str, str], ...], data_json: str) -> tuple[Link
 
     It takes a tenth of a second for the shipped ones. Raises `PolicySourceError`, as `link` does.
     """
-    return inlined(shortened(link(modules), data_json), data_json)
+    return inlined(shortened(link(modules), data_json), data_json, DECISION_RULE)

@@ -4,7 +4,7 @@ Nothing here knows all of Rego. What does not look as expected is not among the 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -56,6 +56,16 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """What defines a name, at `start` to `end` of the source, or one part of it."""
+
+    name: str
+    tokens: Tokens
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One definition in a module; `rule` is `None` when it is of another form."""
 
@@ -66,6 +76,11 @@ class Item:
 
 def items(source: str) -> list[Item]:
     """The definitions in a module, in order; `package` and imports are not among them."""
+    return [Item(one.name, one.tokens, _rule(one.tokens, one.start, one.end)) for one in definitions(source)]
+
+
+def definitions(source: str) -> list[Definition]:
+    """The same, not looked into."""
     found = list(tokens_of(source))
     starts: list[int] = []
     level, before = 0, "\n"
@@ -74,14 +89,14 @@ def items(source: str) -> list[Item]:
             starts.append(place)
         level += (text in _OPEN) - (text in _CLOSE)
         before = text
-    made: list[Item] = []
+    made: list[Definition] = []
     for first, after in pairwise([*starts, len(found)]):
         part = [(text, start) for kind, text, start in found[first:after] if kind != "space"]
         while part[-1][0] == "\n":
             part.pop()
         texts = [text for text, _ in part]
         name = texts[1] if texts[0] == "default" and len(texts) > 1 else texts[0]
-        made.append(Item(name, texts, _rule(texts, part[0][1], part[-1][1] + len(part[-1][0]))))
+        made.append(Definition(name, texts, part[0][1], part[-1][1] + len(part[-1][0])))
     return made
 
 
@@ -146,6 +161,24 @@ def statements(tokens: Tokens) -> list[Tokens] | None:
             made.append(tokens[begun:place])
             begun = place + 1
     return [*made, tokens[begun:]] if begun < len(tokens) else made
+
+
+def with_queries(part: Tokens, change: Callable[[Tokens], Tokens]) -> Tokens:
+    """A statement with each query in its comprehensions as `change` makes it."""
+    made: Tokens = []
+    place = 0
+    while place < len(part):
+        closed = matching(part, place) if part[place] in {"{", "["} else None
+        if closed is None:
+            made.append(part[place])
+            place += 1
+            continue
+        inner = part[place + 1 : closed]
+        bar = next((at for at, found in enumerate(levels(inner)) if found == ("|", 0)), None)
+        query = [] if bar is None else ["\n", *change(inner[bar + 1 :]), "\n"]
+        made += [part[place], *(with_queries(inner, change) if bar is None else inner[: bar + 1]), *query, part[closed]]
+        place = closed + 1
+    return made
 
 
 def joined(tokens: Iterable[str]) -> str:
