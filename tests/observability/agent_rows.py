@@ -1,6 +1,6 @@
 """The dashboard's rows about what agents do: traffic, destructive calls, latency, people."""
 
-from panel import RANGE, Panel, Query, Row, grown, of, quantile, quantiles, rate
+from panel import Panel, Query, Row, grown, of, quantile, quantiles, rate, some_of_all
 
 _DENY = 'verdict="deny"'
 _DENIED = 'outcome="denied"'
@@ -15,22 +15,14 @@ ROWS = (
             Panel(
                 "Gateways that serve",
                 "How many say SERVING, of how many there are.",
-                (
-                    Query(f"sum({of('interlock_serving')})", "serving"),
-                    Query(f"count({of('interlock_serving')})", "there"),
-                ),
+                some_of_all("interlock_serving", "serving", "there"),
                 kind="stat",
                 width=4,
             ),
             Panel(
                 "Failed calls",
                 "The share of calls that the gateway itself denied, because it could not decide or record.",
-                (
-                    Query(
-                        f"sum(increase({of('interlock_gateway_errors_total')}{RANGE}))"
-                        f" / sum(increase({of(f'{_ADDED}_count')}{RANGE}))"
-                    ),
-                ),
+                (Query(f"{grown('interlock_gateway_errors_total')} / {grown(f'{_ADDED}_count')}"),),
                 kind="stat",
                 unit="percentunit",
                 width=4,
@@ -122,11 +114,7 @@ ROWS = (
             Panel(
                 "Denied",
                 "The share of destructive calls that did not run.",
-                (
-                    Query(
-                        f"sum(increase({of(_DESTRUCTIVE, _DENIED)}{RANGE})) / sum(increase({of(_DESTRUCTIVE)}{RANGE}))"
-                    ),
-                ),
+                (Query(f"{grown(_DESTRUCTIVE, more=_DENIED)} / {grown(_DESTRUCTIVE)}"),),
                 kind="stat",
                 unit="percentunit",
                 width=4,
@@ -134,7 +122,7 @@ ROWS = (
             Panel(
                 "Of unknown outcome",
                 "Calls of which nobody knows whether they took effect. Somebody has to look.",
-                (Query(f"sum(increase({of('interlock_outcome_unknown_total')}{RANGE}))"),),
+                (Query(grown("interlock_outcome_unknown_total")),),
                 kind="stat",
                 width=4,
             ),
@@ -176,12 +164,7 @@ ROWS = (
             Panel(
                 "Within 100 ms",
                 "The share of calls that the gateway held up for at most 100 ms; the objective is 99 %.",
-                (
-                    Query(
-                        f"sum(increase({of(f'{_ADDED}_bucket', _FAST)}{RANGE}))"
-                        f" / sum(increase({of(f'{_ADDED}_count')}{RANGE}))"
-                    ),
-                ),
+                (Query(f"{grown(f'{_ADDED}_bucket', more=_FAST)} / {grown(f'{_ADDED}_count')}"),),
                 kind="stat",
                 unit="percentunit",
                 width=4,

@@ -50,14 +50,19 @@ def of(metric: str, more: str = "") -> str:
     return f"{metric}{{{GATEWAYS}{', ' if more else ''}{more}}}"
 
 
-def rate(metric: str, by: str, more: str = "") -> str:
-    """How fast a counter grows, summed by labels."""
-    return f"sum by ({by}) (rate({of(metric, more)}{RATE}))"
+def rate(metric: str, by: str = "", more: str = "") -> str:
+    """How fast a counter grows, summed by labels, or over all."""
+    return _summed(f"rate({of(metric, more)}{RATE})", by)
 
 
-def grown(metric: str, by: str, more: str = "") -> str:
-    """How much a counter grew in the time shown, summed by labels."""
-    return f"sum by ({by}) (increase({of(metric, more)}{RANGE}))"
+def grown(metric: str, by: str = "", more: str = "") -> str:
+    """How much a counter grew in the time shown, summed by labels, or over all."""
+    return _summed(f"increase({of(metric, more)}{RANGE})", by)
+
+
+def some_of_all(metric: str, some: str, together: str) -> tuple[Query, ...]:
+    """Of how many gateways something is so, and how many there are; the metric is 1 or 0."""
+    return Query(f"sum({of(metric)})", some), Query(f"count({of(metric)})", together)
 
 
 def quantile(share: float, metric: str, by: str = "") -> str:
@@ -69,3 +74,7 @@ def quantile(share: float, metric: str, by: str = "") -> str:
 def quantiles(metric: str) -> tuple[Query, ...]:
     """The three that are looked at."""
     return tuple(Query(quantile(share, metric), f"p{share * 100:.0f}") for share in (0.5, 0.95, 0.99))
+
+
+def _summed(expression: str, by: str) -> str:
+    return f"sum by ({by}) ({expression})" if by else f"sum({expression})"

@@ -5,45 +5,21 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from engine_bundles import answering, bundle
+from engine_running import ANSWER, failure, running_engine, said
 from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
-from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
-from interlock_gateway.policy.bundle import PolicyBundle
+from interlock_gateway.core.decision import GatewayErrorCode
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 from interlock_gateway.policy.engine import PolicyEngine, PolicyUnavailableError
 from scheduling import IDLE, Place, place_of
 from waiting import eventually
 
 SETTINGS = PoolSettings(timeout_s=0.5, longest_wait_s=5.0, memory_bytes=64 * 1024 * 1024)
-ANSWER = b'{"do": "answer", "say": "hello"}'
-
-
-@asynccontextmanager
-async def running(
-    policies: PolicyBundle | None = None, settings: PoolSettings = SETTINGS
-) -> AsyncIterator[EmbeddedEngine]:
-    engine = EmbeddedEngine(policies or bundle(), settings)
-    await engine.start()
-    try:
-        yield engine
-    finally:
-        await engine.close()
-
-
-async def failure(engine: EmbeddedEngine, document: bytes) -> GatewayErrorCode:
-    with pytest.raises(DecisionError) as caught:
-        await engine.evaluate(document)
-    assert "/" not in caught.value.message, "a path of the host must not reach the model"
-    return caught.value.code
-
-
-async def said(engine: EmbeddedEngine) -> str:
-    return str(json.loads((await engine.evaluate(ANSWER)).document)["said"])
+running = partial(running_engine, settings=SETTINGS)
 
 
 def descriptors() -> int:

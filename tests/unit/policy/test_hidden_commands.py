@@ -1,16 +1,13 @@
 """However a command is hidden, what destroys, sends something away or runs what nobody has seen is not let through."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from interlock_gateway.facts import FactRequest, extract
-from interlock_gateway.policy.cases import CaseFile, document_of
+from engine_running import verdict, with_shipped_policies
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
-from interlock_gateway.policy.loader import load_bundle
-from interlock_gateway.policy.trial import ONE_WORKER
 
+engine = pytest.fixture(with_shipped_policies)
 pytestmark = pytest.mark.req("PIPE-5", "POL-4")
 
 SCRIPTS = [
@@ -22,31 +19,12 @@ HARMLESS = ["ls -la src", "git status && git diff", "grep -rn 'rm -rf' src | hea
 
 
 @pytest.fixture
-async def engine() -> AsyncIterator[EmbeddedEngine]:
-    started = EmbeddedEngine(load_bundle(), ONE_WORKER)
-    await started.start()
-    yield started
-    await started.close()
-
-
-@pytest.fixture
 def workspace(tmp_path: Path) -> str:
     for name in ("notes.txt", "Makefile", "script.txt", "x", "y", "x.py", "y.js", "x.tar", "x.zip", "notes.yaml"):
         (tmp_path / name).write_text("x", encoding="utf-8")
     for name in ("dir", "src", "dist", "build", "docs"):
         (tmp_path / name).mkdir()
     return str(tmp_path)
-
-
-async def verdict(engine: EmbeddedEngine, script: str, root: str) -> str:
-    given = {"command": script}
-    facts = extract(FactRequest("bash", "bash", given, {}, {}, root, (root,), (root,)))
-    tool = {"name": "bash", "metadata": {"destructive": True, "open_world": True, "permission_class": "bash"}}
-    call = {"input": given, "facts": facts}
-    case = CaseFile.model_validate({"tool": tool, "call": call, "expect": {"verdict": "deny"}})
-    answer = await engine.evaluate(json.dumps(document_of(case)).encode())
-    decided: str = json.loads(answer.document)["verdict"]
-    return decided
 
 
 async def test_no_hidden_command_is_allowed(engine: EmbeddedEngine, workspace: str) -> None:

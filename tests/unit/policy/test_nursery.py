@@ -1,18 +1,18 @@
 """Workers that take the place of lost ones come from a process that holds the policies (decision 0129)."""
 
 import asyncio
-import json
 import os
 import signal
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
-from engine_bundles import answering, bundle
-from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
-from interlock_gateway.policy.bundle import PolicyBundle
+from engine_bundles import answering
+from engine_running import failure, running_engine, said
+from interlock_gateway.core.decision import GatewayErrorCode
 from interlock_gateway.policy.embedded import nursery_worker
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
 from interlock_gateway.policy.embedded.nursery import Nursery
@@ -22,20 +22,8 @@ from scheduling import IDLE, place_of
 from waiting import eventually
 
 SETTINGS = PoolSettings(workers=1, most_workers=2, timeout_s=30.0, memory_bytes=32 * 1024 * 1024)
-ANSWER = b'{"do": "answer", "say": "hello"}'
 SCRIPT = Path(nursery_worker.__file__).name
-
-
-@asynccontextmanager
-async def running(
-    policies: PolicyBundle | None = None, settings: PoolSettings = SETTINGS
-) -> AsyncIterator[EmbeddedEngine]:
-    engine = EmbeddedEngine(policies or bundle(), settings)
-    await engine.start()
-    try:
-        yield engine
-    finally:
-        await engine.close()
+running = partial(running_engine, settings=SETTINGS)
 
 
 @asynccontextmanager
@@ -78,16 +66,6 @@ async def replaced(engine: EmbeddedEngine) -> int:
     os.kill(before, signal.SIGKILL)
     await eventually(lambda: engine.ready and engine.process_ids[0] != before)
     return engine.process_ids[0]
-
-
-async def said(engine: EmbeddedEngine) -> str:
-    return str(json.loads((await engine.evaluate(ANSWER)).document)["said"])
-
-
-async def failure(engine: EmbeddedEngine, document: bytes) -> GatewayErrorCode:
-    with pytest.raises(DecisionError) as caught:
-        await engine.evaluate(document)
-    return caught.value.code
 
 
 @pytest.mark.req("ENG-4")

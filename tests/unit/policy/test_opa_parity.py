@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_running import running_engine
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.cases import by_conditions, load_cases
 from interlock_gateway.policy.corpus.playing import play
 from interlock_gateway.policy.corpus.sessions import load_corpus
-from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
+from interlock_gateway.policy.embedded.engine import PoolSettings
 from interlock_gateway.policy.loader import read_bundle, shipped_policies
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -98,12 +99,8 @@ def mutilate(document: bytes, chance: random.Random) -> bytes:
 
 
 async def decided_by_workers(bundle: PolicyBundle, documents: list[bytes]) -> list[Any]:
-    engine = EmbeddedEngine(bundle, PoolSettings(workers=1, timeout_s=10.0))
-    await engine.start()
-    try:
+    async with running_engine(bundle, settings=PoolSettings(workers=1, timeout_s=10.0)) as engine:
         return [json.loads((await engine.evaluate(document)).document) for document in documents]
-    finally:
-        await engine.close()
 
 
 def decided_by_opa(opa: Path, bundle: PolicyBundle, documents: list[bytes], place: Path) -> list[Any]:

@@ -1,25 +1,14 @@
 """What a pattern of file names stands for is looked at: none leads out of the workspace or to a secret unasked."""
 
-import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from interlock_gateway.facts import FactRequest, extract
-from interlock_gateway.policy.cases import CaseFile, document_of
+from engine_running import verdict, with_shipped_policies
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine
-from interlock_gateway.policy.loader import load_bundle
-from interlock_gateway.policy.trial import ONE_WORKER
 
+engine = pytest.fixture(with_shipped_policies)
 pytestmark = pytest.mark.req("POL-4", "PIPE-5")
-
-
-@pytest.fixture
-async def engine() -> AsyncIterator[EmbeddedEngine]:
-    started = EmbeddedEngine(load_bundle(), ONE_WORKER)
-    await started.start()
-    yield started
-    await started.close()
 
 
 @pytest.fixture
@@ -40,17 +29,6 @@ def root(tmp_path: Path) -> Path:
     (root / "hlink").symlink_to(outside / "hostname")
     (root / "zlink.txt").symlink_to(root / ".env")
     return root
-
-
-async def verdict(engine: EmbeddedEngine, script: str, root: Path) -> str:
-    given = {"command": script}
-    facts = extract(FactRequest("bash", "bash", given, {}, {}, str(root), (str(root),), (str(root),)))
-    tool = {"name": "bash", "metadata": {"destructive": True, "open_world": True, "permission_class": "bash"}}
-    call = {"input": given, "facts": facts}
-    case = CaseFile.model_validate({"tool": tool, "call": call, "expect": {"verdict": "deny"}})
-    answer = await engine.evaluate(json.dumps(document_of(case)).encode())
-    decided: str = json.loads(answer.document)["verdict"]
-    return decided
 
 
 async def decided(engine: EmbeddedEngine, scripts: Iterable[str], root: Path) -> dict[str, str]:
