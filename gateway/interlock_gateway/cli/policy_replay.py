@@ -21,7 +21,7 @@ from interlock_gateway.cli.screen import OutputFormat, Screen
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.policy.replay.comparing import Direction
-from interlock_gateway.policy.replay.running import OnProgress, Period, Plan, Progress, replay
+from interlock_gateway.policy.replay.running import OnProgress, Period, Plan, replay
 from interlock_gateway.policy.replay.tally import Tally
 
 EXAMPLES = examples(
@@ -38,36 +38,44 @@ class FailOn(StrEnum):
     NOTHING = "nothing"
 
 
+Against = Annotated[
+    Path | None, typer.Option(help="The policies to try: an overlay, a whole set of policies, or a bundle.")
+]
+OverlaysToTry = Annotated[
+    list[Path] | None, typer.Option("--overlay", help="An overlay to try, in place of those configured.")
+]
+ProfileToTry = Annotated[str, typer.Option(help="The profile to try, in place of the one configured.")]
+Since = Annotated[str, typer.Option(help="Only from this time on, RFC 3339 in UTC or the beginning of one.")]
+Until = Annotated[str, typer.Option(help="Only before this time.")]
+Verified = Annotated[
+    bool, typer.Option("--verify", help="Verify the receipts first, and replay none when something is wrong.")
+]
+Baseline = Annotated[
+    bool,
+    typer.Option(
+        "--baseline",
+        help="Evaluate every decision of the configured policies under them again, not only those that would"
+        " change: says how many are not reproduced.",
+    ),
+]
+Failing = Annotated[FailOn, typer.Option("--fail-on", help="What makes the exit code 1.", show_choices=True)]
+Processes = Annotated[int, typer.Option(min=0, max=256, help="How many processes; 0 for one on each core.")]
+Timeout = Annotated[float, typer.Option(min=0.01, help="Processor time that one evaluation may take, in seconds.")]
+
+
 def replay_decisions(
     *,
-    against: Annotated[
-        Path | None, typer.Option(help="The policies to try: an overlay, a whole set of policies, or a bundle.")
-    ] = None,
-    overlay: Annotated[
-        list[Path] | None, typer.Option("--overlay", help="An overlay to try, in place of those configured.")
-    ] = None,
-    profile: Annotated[str, typer.Option(help="The profile to try, in place of the one configured.")] = "",
-    since: Annotated[str, typer.Option(help="Only from this time on, RFC 3339 in UTC or the beginning of one.")] = "",
-    until: Annotated[str, typer.Option(help="Only before this time.")] = "",
+    against: Against = None,
+    overlay: OverlaysToTry = None,
+    profile: ProfileToTry = "",
+    since: Since = "",
+    until: Until = "",
     audit_dir: AuditDirectory = None,
-    verified: Annotated[
-        bool, typer.Option("--verify", help="Verify the receipts first, and replay none when something is wrong.")
-    ] = False,
-    baseline: Annotated[
-        bool,
-        typer.Option(
-            "--baseline",
-            help="Evaluate every decision of the configured policies under them again, not only those that would"
-            " change: says how many are not reproduced.",
-        ),
-    ] = False,
-    fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="What makes the exit code 1.", show_choices=True)
-    ] = FailOn.CHANGED,
-    processes: Annotated[int, typer.Option(min=0, max=256, help="How many processes; 0 for one on each core.")] = 0,
-    timeout: Annotated[
-        float, typer.Option(min=0.01, help="Processor time that one evaluation may take, in seconds.")
-    ] = 1.0,
+    verified: Verified = False,
+    baseline: Baseline = False,
+    fail_on: Failing = FailOn.CHANGED,
+    processes: Processes = 0,
+    timeout: Timeout = 1.0,
     config: ConfigFile = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
@@ -78,12 +86,9 @@ def replay_decisions(
     apart from one that would change. The exit code is 0 when nothing would change, 1 when something would.
     """
     settings = load_config(config, os.environ)
-    directory = audit_dir or Path(settings.at_state(settings.audit.dir))
-    if not directory.is_dir():
-        raise CommandError(f"there are no receipts in {directory}: no such directory", ExitCode.USAGE)
+    directory = _receipts(settings, audit_dir)
     if against is None and not overlay and not profile:
         raise typer.BadParameter("name the policies to try", param_hint="--against, --overlay or --profile")
-    screen = Screen(output)
     if verified:
         _verify(directory, settings)
     plan = Plan(
@@ -96,10 +101,24 @@ def replay_decisions(
         seconds=timeout,
         memory_bytes=settings.policy.max_worker_bytes,
     )
+    tally = _replayed(plan, Screen(output))
+    raise typer.Exit(ExitCode.REFUSED if _fails(tally, fail_on) else ExitCode.OK)
+
+
+def _receipts(settings: Config, given: Path | None) -> Path:
+    """The directory with the receipts. Raises `CommandError` when it is not there."""
+    directory = given or Path(settings.at_state(settings.audit.dir))
+    if not directory.is_dir():
+        raise CommandError(f"there are no receipts in {directory}: no such directory", ExitCode.USAGE)
+    return directory
+
+
+def _replayed(plan: Plan, screen: Screen) -> Tally:
+    """What would change, which is shown."""
     with _progress(screen) as told:
         tally = replay(plan, told)
     screen.show(as_json(tally, plan), *blocks(tally, plan))
-    raise typer.Exit(ExitCode.REFUSED if _fails(tally, fail_on) else ExitCode.OK)
+    return tally
 
 
 def _fails(tally: Tally, fail_on: FailOn) -> bool:
@@ -128,4 +147,4 @@ def _progress(screen: Screen) -> Iterator[OnProgress]:
         yield told
 
 
-__all__ = ["EXAMPLES", "Progress", "replay_decisions"]
+__all__ = ["EXAMPLES", "replay_decisions"]
