@@ -70,6 +70,9 @@ def _ask(task: Task, bundle: PolicyBundle, timeout_s: float, input_json: str = "
             capture_output=True,
             timeout=timeout_s,
             check=False,
+            # What it reads came from others, and it needs none of what the environment of a gateway holds.
+            env={},
+            cwd="/",
         )
     except subprocess.TimeoutExpired:
         raise InspectionError(f"looking at the policies took more than {timeout_s:.0f} s") from None

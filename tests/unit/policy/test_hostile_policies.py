@@ -1,9 +1,12 @@
 """Policies made to hang, crash or burst what looks at them: refused, within the time that a look may take (ENG-4)."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from interlock_gateway.policy import inspection
 from interlock_gateway.policy.bundle import make_bundle
-from interlock_gateway.policy.inspection import InspectionError, refuse_unsafe
+from interlock_gateway.policy.inspection import InspectionError, check, refuse_unsafe
 from interlock_gateway.policy.settings import PolicySourceError
 
 HEADER = "package interlock.custom\n\n"
@@ -37,3 +40,18 @@ def test_a_policy_that_would_burst_when_it_is_evaluated_is_not_evaluated_at_load
     laughs = [f"x{n} := [x{n - 1}, x{n - 1}, x{n - 1}, x{n - 1}, x{n - 1}]" for n in range(1, 40)]
     source = HEADER + "\n\n".join(['x0 := "ha"', *laughs]) + "\n"
     refuse_unsafe(make_bundle({"house/custom/laughs.rego": source}, {}, profile="standard"))
+
+
+@pytest.mark.req("ENG-4", "LIFE-3")
+def test_whatever_looks_at_policies_sees_nothing_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interpreter, seen = tmp_path / "python", tmp_path / "seen"
+    interpreter.write_text(f'#!/bin/sh\n/usr/bin/env > {seen}\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    interpreter.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(interpreter))
+    monkeypatch.setenv("INTERLOCK_SECRET", "hunter2")
+    assert check(make_bundle({"house/custom/own.rego": f"{HEADER}x := 1\n"}, {}, profile="standard")) is not None
+    names = {line.partition("=")[0] for line in seen.read_text(encoding="utf-8").splitlines()}
+    assert names <= {"PWD", "OLDPWD", "SHLVL", "_"}, "the shell's own"
+    assert "PWD=/\n" in seen.read_text(encoding="utf-8")

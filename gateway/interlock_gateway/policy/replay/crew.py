@@ -75,6 +75,7 @@ class Crew:
         self._lock = threading.Lock()
         self._deaths = 0
         self._failure: BaseException | None = None
+        self._started: list[_Process] = []
 
     def run(self, batches: Iterator[bytes]) -> None:
         """Replay every batch: receipts one behind another, each with its line feed.
@@ -88,8 +89,10 @@ class Crew:
             for thread in threads:
                 thread.join()
         except BaseException as error:
-            # Ctrl-C comes to this thread alone: the others end after their batch.
+            # Ctrl-C comes to this thread alone: the others would go on with their batches.
             self._failure = self._failure or error
+            for worker in tuple(self._started):
+                worker.kill()
             raise
         if self._failure is not None:
             raise self._failure
@@ -99,7 +102,7 @@ class Crew:
         try:
             batch = self._next(batches)
             while batch is not None:
-                worker = worker or _Process(self._encoded)
+                worker = worker or self._start()
                 following, is_alive = self._replayed(worker, batch, batches)
                 worker = worker if is_alive else self._one_by_one(batch)
                 batch = following
@@ -109,6 +112,13 @@ class Crew:
         finally:
             if worker is not None:
                 worker.end()
+
+    def _start(self) -> "_Process":
+        if self._failure is not None:
+            raise self._failure
+        worker = _Process(self._encoded)
+        self._started.append(worker)
+        return worker
 
     def _next(self, batches: Iterator[bytes]) -> bytes | None:
         with self._lock:
@@ -129,7 +139,7 @@ class Crew:
         worker: _Process | None = None
         for line in io.BytesIO(batch):
             try:
-                worker = worker or _Process(self._encoded)
+                worker = worker or self._start()
                 worker.begin(line)
                 self._told(worker.tally())
             except _DeadError as dead:
@@ -167,7 +177,9 @@ class _Process:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             env=ALLOCATOR,
-            start_new_session=True,
+            # Not in the terminal's group, where an interrupt would reach it; but in its session: where priorities are
+            # weighed within one first (autogroups), whoever makes a replay go behind makes its processes, too.
+            process_group=0,
         )
         try:
             self._send(job)
@@ -191,6 +203,10 @@ class _Process:
         except _DeadError:
             self.end()
             raise
+
+    def kill(self) -> None:
+        """Have it end, whatever another thread does with it."""
+        self._process.kill()
 
     def end(self) -> None:
         """End it, however it is."""
