@@ -119,3 +119,11 @@ def test_runbooks_name_commands_and_settings_that_there_are() -> None:
     settings = {name for name, _ in settings_in("", config_shape())}
     for key in re.findall(r"`((?:server|policy|state|limits|audit|tracing|metrics)\.[a-z_.]+)`", text):
         assert key in settings, key
+
+
+@pytest.mark.req("OBS-3")
+def test_what_wakes_people_is_listed_where_alerts_are_told_about() -> None:
+    told = (ROOT / "docs" / "observability.md").read_text(encoding="utf-8")
+    table = told.partition("| page | when |\n")[2].partition("\n\n")[0]
+    names = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert names == {alert.name for alert in alerts() if alert.severity == "page"}
