@@ -2,6 +2,13 @@
 
 from panel import Panel, Query, Row, grown, of, rate, some_of_all
 
+
+def _free(kind: str) -> str:
+    """The share of a disk's bytes, or of its inodes, that is free."""
+    free, used = of(f"interlock_disk_free_{kind}"), of(f"interlock_disk_used_{kind}")
+    return f'label_replace({free} / ({free} + {used}), "of", "{kind}", "", "")'
+
+
 ROWS = (
     Row(
         "Policy",
@@ -113,12 +120,12 @@ ROWS = (
             ),
             Panel(
                 "Disk space",
-                "The least among the gateways: the share that is free where they keep state and receipts.",
+                "The least among the gateways: the share that is free where they keep state and receipts, of bytes and"
+                " of inodes where these are counted.",
                 (
                     Query(
-                        f"min by (directory) ({of('interlock_disk_free_bytes')} / ("
-                        f"{of('interlock_disk_free_bytes')} + {of('interlock_disk_used_bytes')}))",
-                        "{{directory}}",
+                        f"min by (directory, of) ({_free('bytes')} or {_free('inodes')})",
+                        "{{directory}}, {{of}}",
                     ),
                 ),
                 unit="percentunit",

@@ -19,19 +19,31 @@ from interlock_gateway.audit.segments import list_segments
 PATIENCE_S = 1.0
 """How long a scrape waits for all disks together; what has not answered by then is left out of it."""
 
+RECEIPTS = "interlock_audit_stored_bytes"
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What is free for the gateway on a directory's file system, and what anybody uses there, in bytes."""
+    """What is free for the gateway on a directory's file system, and what anybody uses there, in bytes.
+
+    Of inodes, which each file takes one of, too; both 0 where the file system has no fixed number of them.
+    """
 
     free: int
     used: int
+    free_inodes: int = 0
+    used_inodes: int = 0
 
 
 def space_at(directory: Path) -> Space:
     """The space there. Raises `OSError`."""
     found = os.statvfs(directory)
-    return Space(found.f_bavail * found.f_frsize, (found.f_blocks - found.f_bfree) * found.f_frsize)
+    return Space(
+        free=found.f_bavail * found.f_frsize,
+        used=(found.f_blocks - found.f_bfree) * found.f_frsize,
+        free_inodes=found.f_favail,
+        used_inodes=found.f_files - found.f_ffree,
+    )
 
 
 def receipts_in(directory: Path) -> int:
@@ -42,10 +54,10 @@ def receipts_in(directory: Path) -> int:
 class _Look(threading.Thread):
     """One look at a disk; `found` stays empty while it lasts, and when the disk cannot be asked."""
 
-    def __init__(self, name: str, ask: Callable[[], tuple[float, ...]]) -> None:
+    def __init__(self, name: str, ask: Callable[[], dict[str, float]]) -> None:
         super().__init__(name=f"disk-{name}", daemon=True)
         self._ask = ask
-        self.found: tuple[float, ...] = ()
+        self.found: dict[str, float] = {}
 
     def run(self) -> None:
         try:
@@ -76,14 +88,14 @@ class Disks(Collector):
 
     def collect(self) -> list[GaugeMetricFamily]:
         """The disks as they are, without those that do not answer in time."""
-        free, used, receipts = families = self._families()
+        families = {family.name: family for family in self._families()}
         looks = {name: self._look(name) for name in self._directories}
         until = time.monotonic() + self._patience_s
         for name, look in looks.items():
             look.join(max(0.0, until - time.monotonic()))
-            for family, labels, value in zip((free, used, receipts), ([name], [name], []), look.found, strict=False):
-                family.add_metric(labels, value)
-        return list(families)
+            for metric, value in look.found.items():
+                families[metric].add_metric([] if metric == RECEIPTS else [name], value)
+        return list(families.values())
 
     def _look(self, name: str) -> _Look:
         """The look at a disk that is under way, or a new one: of a disk that hangs one waits, and not one a scrape."""
@@ -94,12 +106,18 @@ class Disks(Collector):
                 under_way.start()
             return under_way
 
-    def _figures(self, name: str) -> tuple[float, ...]:
+    def _figures(self, name: str) -> dict[str, float]:
         directory = self._directories[name]
         space = self._space(directory)
-        return (space.free, space.used, *([receipts_in(directory)] if name == "audit" else []))
+        found: dict[str, float] = {"interlock_disk_free_bytes": space.free, "interlock_disk_used_bytes": space.used}
+        if space.free_inodes or space.used_inodes:
+            found["interlock_disk_free_inodes"] = space.free_inodes
+            found["interlock_disk_used_inodes"] = space.used_inodes
+        if name == "audit":
+            found[RECEIPTS] = receipts_in(directory)
+        return found
 
-    def _families(self) -> tuple[GaugeMetricFamily, GaugeMetricFamily, GaugeMetricFamily]:
+    def _families(self) -> tuple[GaugeMetricFamily, ...]:
         return (
             GaugeMetricFamily(
                 "interlock_disk_free_bytes",
@@ -109,6 +127,16 @@ class Disks(Collector):
             GaugeMetricFamily(
                 "interlock_disk_used_bytes",
                 "Bytes that are used on a directory's file system, by whomever; absent while it does not answer.",
+                labels=("directory",),
+            ),
+            GaugeMetricFamily(
+                "interlock_disk_free_inodes",
+                "Files that may still be made on a directory's file system; absent where their number is not fixed.",
+                labels=("directory",),
+            ),
+            GaugeMetricFamily(
+                "interlock_disk_used_inodes",
+                "Files on a directory's file system, whoever made them; absent where their number is not fixed.",
                 labels=("directory",),
             ),
             GaugeMetricFamily(

@@ -43,6 +43,18 @@ def test_free_and_used_bytes_are_those_of_the_file_system(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("OBS-1")
+def test_inodes_are_shown_where_the_file_system_counts_them(tmp_path: Path) -> None:
+    spaces = {"state": Space(GIB, GIB, free_inodes=0, used_inodes=7), "other": Space(GIB, GIB)}
+    found = shown(Disks({name: tmp_path / name for name in spaces}, space=lambda directory: spaces[directory.name]))
+    inodes = {key: value for key, value in found.items() if key[0].endswith("_inodes")}
+    assert inodes == {("interlock_disk_free_inodes", "state"): 0, ("interlock_disk_used_inodes", "state"): 7}
+
+    system, here = os.statvfs(tmp_path), space_at(tmp_path)
+    assert 0 <= here.free_inodes <= system.f_files
+    assert here.free_inodes + here.used_inodes <= system.f_files
+
+
+@pytest.mark.req("OBS-1")
 def test_a_directory_that_is_gone_has_no_figures(tmp_path: Path) -> None:
     found = shown(Disks({"state": tmp_path, "audit": tmp_path / "gone"}))
     assert {directory for _, directory in found} == {"state"}
