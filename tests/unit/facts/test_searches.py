@@ -134,6 +134,51 @@ def test_names_that_are_ignored_may_be_taken_back(bash: Bash, root: Path) -> Non
     assert "t.key" not in found["names"]
 
 
+COMPARED = {
+    "git diff src conf": {"b.json", ".env"},
+    "git diff -- src conf": {"b.json", ".env"},
+    "git diff src -- conf": {"b.json", ".env"},
+    "git --no-pager diff -U9 -S x src conf": {"b.json", ".env"},
+    "git diff README.md conf": {".env"},
+    "git diff s* conf": {"b.json", ".env"},
+    "git diff *c*": {"b.json", ".env"},
+    "git -C modules diff x ../conf": {"k.pem", ".env"},
+    "cd modules && git diff x ../conf": {"k.pem", ".env"},
+}
+
+
+@pytest.mark.parametrize("script", COMPARED)
+def test_where_there_is_no_working_tree_git_compares_all_that_is_there(bash: Bash, root: Path, script: str) -> None:
+    (root / ".git" / "HEAD").unlink()
+    [found] = searches(bash, script, root)
+    assert set(found["names"]) == COMPARED[script]
+    assert (found["seen"], found["complete"], found["known"]) == (True, True, True)
+
+
+@pytest.mark.parametrize("script", [*COMPARED, "git diff main feature", "git -C src diff HEAD~1 -- a.py"])
+def test_in_a_working_tree_it_compares_what_is_in_version_control(bash: Bash, root: Path, script: str) -> None:
+    assert searches(bash, script, root) == []
+    (root / ".git" / "HEAD").unlink()
+    (root / ".git" / "HEAD").parent.rmdir()
+    (root / ".git").write_text("gitdir: elsewhere\n", encoding="utf-8")
+    assert searches(bash, script, root) == []
+
+
+@pytest.mark.parametrize("script", ["cd modules && git diff x ../conf", "git -C modules diff x ../conf"])
+def test_what_lies_beside_a_working_tree_is_compared_whole(bash: Bash, root: Path, script: str) -> None:
+    (root / ".git" / "HEAD").rename(root / "HEAD")
+    (root / "modules" / ".git").mkdir()
+    (root / "HEAD").rename(root / "modules" / ".git" / "HEAD")
+    [found] = searches(bash, script, root)
+    assert set(found["names"]) == {"k.pem", ".env"}
+
+
+@pytest.mark.parametrize("script", ["git diff", "git diff --stat", "git diff HEAD", "git diff conf", "git log a b"])
+def test_what_names_less_than_two_is_no_comparison(bash: Bash, root: Path, script: str) -> None:
+    (root / ".git" / "HEAD").unlink()
+    assert searches(bash, script, root) == []
+
+
 def test_where_nothing_is_seen_it_is_said_how_much_is_searched(bash: Bash, tmp_path: Path) -> None:
     root = tmp_path / "nowhere"
     [all_of_it, part] = searches(bash, "grep -r x .; grep -r x src", root)

@@ -155,6 +155,12 @@ SEARCHES = {
     "grep -r x keys": "checkpoint",
     "find . -name '*.py' -exec grep -r x . {} +": "checkpoint",
     "git diff --no-index docs .": "checkpoint",
+    "git diff docs .": "checkpoint",
+    "git diff docs keys": "checkpoint",
+    "git -C docs diff . ../keys": "checkpoint",
+    "git diff docs src": "allow",
+    "git diff main feature": "allow",
+    "git diff HEAD~1 -- docs": "allow",
     "grep -rn x docs | head": "allow",
 }
 
@@ -168,6 +174,12 @@ UNSEEN_SEARCHES = {
     "grep -rn 'Session()' src/clients": "allow",
     "grep -rn TODO --include=*.go src": "allow",
     "rg -l 'import requests' src tests": "allow",
+    "git diff . ../other": "checkpoint",
+    "git diff src .": "checkpoint",
+    "git diff main...feature -- src": "allow",
+    "git diff main feature": "allow",
+    "git diff src tests": "allow",
+    "git -C lib diff HEAD~1 HEAD": "allow",
 }
 
 

@@ -185,7 +185,7 @@ class _Document:
 
     def _search(self, index: int, found: Found) -> None:
         wanted = search(found.name or "", found.words, fed=_stdin(found) != "inherited")
-        if wanted is None:
+        if wanted is None or (wanted.unversioned and self.places.in_working_tree(wanted, found)):
             return
         seen, top = self.places.search(wanted, found)
         if not (wanted.deep or seen.seen or top):

@@ -1,7 +1,8 @@
 """Commands that read whatever lies in a directory, as `grep -r` does: which, where, and what they leave out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from interlock_gateway.facts.shell.options import Options, Parsed, parse
 from interlock_gateway.facts.shell.reading import Word
@@ -45,7 +46,8 @@ class Search:
     `only` are patterns of the names that are searched, `without` of those that are not, `without_directories` of
     directories. `follows` links, searches `hidden` files, and what `ignored` files of version control list. `deep` is
     false when nothing is searched but what lies in the directories themselves, if they are any. `known` is false when
-    an option is not understood.
+    an option is not understood. `unversioned` says that nothing is searched in a working tree of git's, which is looked
+    for from the directory `within` on.
     """
 
     directories: tuple[Word, ...]
@@ -57,6 +59,8 @@ class Search:
     ignored: bool = True
     deep: bool = True
     known: bool = True
+    unversioned: bool = False
+    within: str = "."
 
 
 def search(name: str, words: list[Word], *, fed: bool) -> Search | None:
@@ -72,7 +76,27 @@ def search(name: str, words: list[Word], *, fed: bool) -> Search | None:
         return Search(_operands(words[1:]), deep=through)
     if name == "git" and texts & {"--no-index", "--untracked"}:
         return Search(())
+    if name == "git":
+        return _compared(words[1:])
     return None
+
+
+def _compared(words: list[Word]) -> Search | None:
+    """What `git diff` compares of two files or directories that lie in no working tree: all that is in them."""
+    pairs = [*pairwise([Word("git", "git"), *words])]
+    index = next((at for at, (before, word) in enumerate(pairs) if word.text == "diff" and before.text != "-C"), None)
+    if index is None:
+        return None
+    after = [word.text for word in words[index + 1 :]]
+    named = [word for word in words[index + 1 :] if "--" in after or not word.text.startswith("-")]
+    compared = tuple(word for word in named if word.text != "--")[-2:]
+    if len(compared) < len(("this", "that")) and not any(word.glob for word in compared):
+        return None
+    # Each is from the one before it on.
+    within = "/".join(word.text for before, word in pairs[:index] if before.text == "-C")
+    if within:
+        compared = tuple(replace(word, text=f"{within}/{word.text}") for word in compared)
+    return Search(compared, unversioned=True, within=within or ".")
 
 
 def _grep(name: str, words: list[Word]) -> Search | None:

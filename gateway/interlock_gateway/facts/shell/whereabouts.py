@@ -1,8 +1,10 @@
 """Which places the words of a script name, following `cd` as far as it can be followed."""
 
 import os
+import posixpath
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from interlock_gateway.facts.listing import TooMuchError
@@ -157,6 +159,19 @@ class Whereabouts:
                 look(self._workspace.listing, start, search, seen)
         return seen, top
 
+    def in_working_tree(self, search: Search, found: Found) -> bool:
+        """Whether all that a command names lies in the working tree of git's that it certainly runs in."""
+        words = [search.within, *(word.text for word in search.directories)]
+        if self._lost or found.moved or any(HOLE in text or text.startswith(("/", "~")) for text in words):
+            return False
+        directories = self._of(found.scope)
+        tops = {_working_tree(self._workspace.locate(search.within, at).normalised) for at in directories}
+        top = tops.pop() if len(tops) == 1 else None
+        if top is None:
+            return False
+        places = {posixpath.normpath(f"{at}/{text}") for at in directories for text in words}
+        return all(place == top or place.startswith(f"{top}/") for place in places)
+
     def _starts(self, word: Word, spot: Spot, found: Found) -> list[str]:
         """Where a word of a search leads, in each directory that its command may run in."""
         if spot.location != "inside":
@@ -185,6 +200,13 @@ class Whereabouts:
         if self._lost or not directories:
             return _UNKNOWN
         return _spot([self._workspace.locate(text, directory) for directory in directories])
+
+
+def _working_tree(directory: str | None) -> str | None:
+    """The directory with git's own that is next above, or is, an absolute one; None where none is seen."""
+    above = [Path(directory), *Path(directory).parents] if directory else []
+    own = (at for at in above if (at / ".git").is_file() or (at / ".git" / "HEAD").is_file())
+    return next(map(str, own), None)
 
 
 def path_texts(word: Word) -> list[str]:
