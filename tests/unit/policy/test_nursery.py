@@ -185,6 +185,34 @@ async def test_a_process_that_hangs_holds_up_nobody_who_breaks_off(monkeypatch: 
     assert children() == before
 
 
+@pytest.mark.req("ENG-4")
+async def test_one_that_hangs_delays_what_takes_a_lost_workers_place_by_a_second_and_is_ended() -> None:
+    before = children()
+    async with running() as engine:
+        await replaced(engine)
+        (hanging,) = nurseries()
+        os.kill(hanging, signal.SIGSTOP)
+        async with asyncio.timeout(5.0):
+            process_id = await replaced(engine)
+        assert SCRIPT not in runs(process_id), "it was started as the first ones are"
+        assert children() - before == {process_id}, "neither it nor what it was asked for is left"
+        assert await said(engine) == "hello"
+        assert SCRIPT in runs(await replaced(engine)), "and then there is one again"
+
+
+@pytest.mark.req("ENG-4")
+async def test_what_was_made_by_one_that_says_no_more_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock_gateway.policy.embedded.nursery.ANSWER_S", 0.0)
+    before = children()
+    async with a_nursery() as nursery:
+        with suppress(ConnectionError):  # it was ended before it had made one
+            process, ours = await nursery.born()
+            ours.close()
+            process.kill()
+            process.wait()
+    assert children() == before
+
+
 @pytest.mark.req("LIFE-3")
 async def test_policies_that_were_replaced_leave_nothing_that_could_become_a_worker() -> None:
     async with running(answering("first")) as engine:

@@ -22,7 +22,10 @@ from interlock_gateway.policy.embedded.wire import LENGTH_BYTES, Reply, frame
 
 SCRIPT = Path(nursery_worker.__file__)
 PACKAGE_DIRECTORY = Path(interlock_gateway.__file__).parent.parent
-ANSWER_S = 10.0
+# How long it may take to load the policies, which direct starts would do at the same time, and then for each worker:
+# that is a millisecond of the processor. Who waits longer takes a worker that is started, and so it hangs.
+LOAD_S = 3.0
+ANSWER_S = 1.0
 # Who breaks it off waits so long for what is under way: it is milliseconds, but for a process that hangs.
 BROKEN_OFF_S = 0.5
 _LOADED = frame(bytes([Reply.OK]))
@@ -113,8 +116,7 @@ class Nursery:
             if not self._is_of_use:
                 raise BlockingIOError("no process can be had from another one here")
             try:
-                async with asyncio.timeout(ANSWER_S):
-                    born = await self._asked(self._connection or await self._started())
+                born = await self._asked(self._connection or await self._started())
             except BaseException:
                 # Where none has ever come so, the system may not allow it: it is not tried again each time.
                 self._is_of_use = self._has_succeeded
@@ -136,8 +138,10 @@ class Nursery:
         arguments = (PACKAGE_DIRECTORY, *worker_arguments(self._limits))
         self._process, self._connection = start_isolated(SCRIPT, *arguments, environment=ALLOCATOR)
         self._connection.settimeout(0)
-        await asyncio.get_running_loop().sock_sendall(self._connection, frame(self._policies))
-        if await _received(self._connection, LENGTH_BYTES + 1) != _LOADED:
+        async with asyncio.timeout(LOAD_S):
+            await asyncio.get_running_loop().sock_sendall(self._connection, frame(self._policies))
+            answer = await _received(self._connection, LENGTH_BYTES + 1)
+        if answer != _LOADED:
             raise ConnectionError("the policies cannot be loaded once more")
         return self._connection
 
@@ -146,7 +150,7 @@ class Nursery:
         try:
             with theirs:
                 socket.send_fds(connection, [b"\0"], [theirs.fileno()])
-                answer = await _received(connection, nursery_worker.PID_BYTES)
+                answer = await self._answered(connection)
         except BaseException:
             ours.close()
             raise
@@ -156,6 +160,19 @@ class Nursery:
             raise BlockingIOError("there is no room for another process")
         ours.settimeout(0)
         return BornProcess(process_id), ours
+
+    async def _answered(self, connection: socket.socket) -> bytes:
+        """What it says, or who came from it. Raises `ConnectionError` when there is none and will be none."""
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                return await _received(connection, nursery_worker.PID_BYTES)
+        except TimeoutError:
+            if self._process is not None:
+                self._process.kill()
+            # One that it had made already says so; else the connection ends. So there is none that is not known.
+            answer = await _received(connection, nursery_worker.PID_BYTES)
+            self.end()
+            return answer
 
 
 async def _received(connection: socket.socket, count: int) -> bytes:

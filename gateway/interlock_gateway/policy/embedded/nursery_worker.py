@@ -3,7 +3,8 @@
 It is started as a script, as `worker.py` is. Arguments: the socket's descriptor, the directories of our own package
 and of the engine's, then what a worker is told: the rule, its bytes of memory, its seconds. The first frame holds the
 policies and is answered as a worker answers it. Then comes a byte for each worker that is wanted, and with it the
-worker's end of its socket; the answer is the worker's process id, or 0 when the system has no room for one.
+worker's end of its socket; the answer is the worker's process id, in its own words, so that none can be there that did
+not give it; or 0 when the system has no room for one.
 """
 
 import array
@@ -32,11 +33,17 @@ def serve(connection: socket.socket, grow_up: Callable[[int], None]) -> None:
         # is lost by leaving the C library and the interpreter out: this process has one thread, and so has that one.
         process_id = clone(_CLONE[platform.machine()], _CLONE_PARENT | _SIGCHLD, 0, 0, 0, 0)
         if process_id == 0:
+            _say(connection, os.getpid())
             connection.close()
             grow_up(descriptor)
             os._exit(0)
         os.close(descriptor)
-        connection.sendall(max(process_id, 0).to_bytes(PID_BYTES, "little"))
+        if process_id < 0:
+            _say(connection, 0)
+
+
+def _say(connection: socket.socket, process_id: int) -> None:
+    connection.sendall(process_id.to_bytes(PID_BYTES, "little"))
 
 
 def main() -> None:
