@@ -55,6 +55,9 @@ class Pretended(Worker):
             self.loop.call_soon(self.reply)
         return self.used
 
+    def _clock_s(self) -> float:
+        return 0.0
+
     def slow_down(self) -> None:
         self.is_slowed = True
 
@@ -134,6 +137,21 @@ async def test_what_is_queued_behind_a_slow_evaluation_is_evaluated_elsewhere_an
         assert head not in second.queue
         submit(tried, 1)
         assert len(first.queue) == 2
+
+
+@pytest.mark.req("REL-7")
+async def test_what_uses_many_times_what_is_usual_gives_way_before_it_would_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with two(monkeypatch) as (tried, first, second):
+        first.used = 0.0025
+        submit(tried, 2)
+        await second.looked_at(5)
+        assert not first.is_slowed, "it is not known yet what is usual"
+        for _ in range(100):
+            tried._pace.took(0.0001)
+        await eventually(lambda: first.is_slowed)
+        assert not second.is_slowed
 
 
 @pytest.mark.req("REL-8")

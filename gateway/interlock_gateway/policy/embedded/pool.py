@@ -15,6 +15,7 @@ from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
 from interlock_gateway.policy.embedded.linking import link, relocate
 from interlock_gateway.policy.embedded.nursery import Nursery
+from interlock_gateway.policy.embedded.pace import HUNG, LEAST_S, MOST_HOGGING_S, SOON_S, STUCK_S, Pace
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.prepared import prepared
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
@@ -27,19 +28,10 @@ T = TypeVar("T")
 LOAD_TIMEOUT_S = 10.0
 RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
 SUSPICION_S = 0.002
-# One that hogs and is this old will probably cost its worker's life: its replacement is started now, to be in time.
-STUCK_S = 0.02
-# One that has used so much of the processor gives way to all others. It is not age that counts: on a busy machine an
-# evaluation may be old because its worker did not get its turn.
-HOGGING_S = 0.005
-# One that takes so many times as long as it may costs its worker's life, whatever it used: the worker hangs.
-HUNG = 4
 # One this old is slow, whatever it used: younger, it may wait for its turn of the processor, as it would elsewhere.
 STALLED_S = 0.05
 # One that has given way to all others for so long without having had much of the processor is sent to another, too.
 STARVED_S = 0.1
-# What an evaluation may take in any case, also when its time has passed while it waited.
-LEAST_S = 0.05
 
 
 class WorkerPool:
@@ -61,6 +53,7 @@ class WorkerPool:
         self._every_worker: set[Worker] = set()
         self._starting: set[asyncio.Task[Any]] = set()
         self._waiting = Waiting()
+        self._pace = Pace()
         self._held_up: set[Worker] = set()
         self._watching: asyncio.TimerHandle | None = None
         self._failed_starts = 0
@@ -106,7 +99,7 @@ class WorkerPool:
             self._waiting.add(evaluation)
             self._feed()
         if self._watching is None:
-            self._watch_in(self._settings.slow_s)
+            self._watching = self._loop.call_later(self._settings.slow_s, self._watch)
         return evaluation.answer
 
     async def drain(self) -> None:
@@ -146,6 +139,7 @@ class WorkerPool:
         return for_small(self._workers, window=window, is_held_up=any(not worker.large for worker in self._held_up))
 
     def _on_reply(self, worker: Worker) -> None:
+        self._pace.took(worker.took_s)
         self._held_up.discard(worker)
         if worker.is_slowed and not worker.queue:
             self._set_aside(worker)
@@ -205,9 +199,6 @@ class WorkerPool:
                 return True
         return False
 
-    def _watch_in(self, delay_s: float) -> None:
-        self._watching = self._loop.call_later(delay_s, self._watch)
-
     def _watch(self) -> None:
         """Look after slow evaluations; runs every few milliseconds while there is anything to do."""
         self._watching = None
@@ -219,10 +210,9 @@ class WorkerPool:
                 continue
             age = now - worker.head_since
             used_s = worker.used_s() if age >= self._settings.slow_s else 0.0
-            hogs = used_s >= HOGGING_S
-            stuck += hogs and age >= STUCK_S
-            if hogs and not self._settings.in_background:
-                worker.slow_down()
+            hogs = used_s >= MOST_HOGGING_S
+            delay = min(delay, self._make_way(worker, used_s))
+            stuck += (hogs or worker.is_slowed) and age >= STUCK_S
             overdue = self._is_overdue(now - worker.queue[0].submitted_at, age)
             if overdue and worker.suspected:
                 self._end_overdue(worker, hogs=hogs or age >= HUNG * self._settings.timeout_s)
@@ -237,7 +227,18 @@ class WorkerPool:
         if stuck:
             self._keep_workers(stuck + self._kept_idle())
         if self._waiting or any(worker.queue for worker in self._workers):
-            self._watch_in(delay)
+            self._watching = self._loop.call_later(delay, self._watch)
+
+    def _make_way(self, worker: Worker, used_s: float) -> float:
+        """Have a worker give way that has used so much, and say when to look again.
+
+        It is not age that counts: on a busy machine one may be old because its worker did not get its turn.
+        """
+        if worker.is_slowed or self._settings.in_background:
+            return self._settings.slow_s
+        if used_s >= self._pace.hogging_s:
+            worker.slow_down()
+        return SOON_S if SOON_S <= used_s < self._pace.hogging_s else self._settings.slow_s
 
     def _is_overdue(self, since_submitted: float, since_begun: float) -> bool:
         timeout_s = self._settings.timeout_s

@@ -104,8 +104,9 @@ class Worker(asyncio.Protocol):
     Its process runs from the moment this is made, so whoever makes it connects it and keeps it until `reaped` is done:
     then the process has ended and was waited for, and the socket is closed. `on_reply` is called after each reply with
     the evaluation it answers, `on_gone` once when the process has ended or was killed. `head_since` is the loop's time
-    at which the first in the queue began to be evaluated, `idle_since` that of its last reply; `large` is how many of
-    the queue are large; `is_kept` says that it gives way to all others, and is there for large ones.
+    at which the first in the queue began to be evaluated, `idle_since` that of its last reply; `took_s` is what it
+    used of the processor, and 0 if it was to a large input; `large` is how many of the queue are large; `is_kept` says
+    that it gives way to all others, and is there for large ones.
     """
 
     process: Process
@@ -120,7 +121,9 @@ class Worker(asyncio.Protocol):
     suspected: bool = False
     is_slowed: bool = False
     is_kept: bool = False
-    _used_before: float | None = None
+    took_s: float = 0.0
+    _used_before: float = 0.0
+    _clock: int = field(init=False)
     loaded: asyncio.Future[tuple[Reply, bytes]] = field(init=False)
     reaped: asyncio.Future[None] = field(init=False)
     _buffer: bytearray = field(default_factory=bytearray)
@@ -129,6 +132,7 @@ class Worker(asyncio.Protocol):
     _disconnected: bool = False
 
     def __post_init__(self) -> None:
+        self._clock = _processor_clock(self.process.pid)
         self.loaded = self.loop.create_future()
         self.reaped = self.loop.create_future()
 
@@ -174,14 +178,11 @@ class Worker(asyncio.Protocol):
         self._transport.writelines(frame_parts(evaluation.document))
 
     def used_s(self) -> float:
-        """Processor time of the evaluation under way, from when this is first asked; 0 where it cannot be told."""
-        try:
-            used = time.clock_gettime(_processor_clock(self.process.pid))
-        except OSError:
-            return 0.0
-        if self._used_before is None:
-            self._used_before = used
-        return used - self._used_before
+        """Processor time of the evaluation under way, at least; 0 where it cannot be told, or has an unread reply.
+
+        The loop may have been held up for longer than the worker: what that did since is not one evaluation's.
+        """
+        return 0.0 if self._has_unread() else self._clock_s() - self._used_before
 
     def slow_down(self) -> None:
         """Let the process have what processor time nobody else wants, from now on: there is no way back."""
@@ -228,12 +229,13 @@ class Worker(asyncio.Protocol):
         self.on_gone(self)
 
     def _received(self, reply: Reply, payload: bytes) -> None:
+        used_before, self._used_before = self._used_before, self._clock_s()
         if not self.loaded.done():
             self.loaded.set_result((reply, payload))
             return
         evaluation = self.queue.popleft()
         self.suspected = False
-        self._used_before = None
+        self.took_s = 0.0 if evaluation.is_large else self._used_before - used_before
         self.large -= evaluation.is_large
         self.idle_since = self.loop.time()
         if self.queue:
@@ -241,6 +243,19 @@ class Worker(asyncio.Protocol):
         evaluation.copies -= 1
         evaluation.settle(reply, payload)
         self.on_reply(self)
+
+    def _clock_s(self) -> float:
+        """Processor time of the process so far; 0 where it cannot be told."""
+        try:
+            return time.clock_gettime(self._clock)
+        except OSError:
+            return 0.0
+
+    def _has_unread(self) -> bool:
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except OSError:
+            return False
 
     async def _connect(self) -> None:
         try:
