@@ -25,6 +25,7 @@ from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.transport.http2.alike import Alike
 from ngh2 import ErrorCode
 from raw_wire import Answered, Wire, message, wired
+from waiting import eventually
 
 HEALTH = b"/grpc.health.v1.Health/Check"
 WATCH = b"/grpc.health.v1.Health/Watch"
@@ -84,8 +85,10 @@ class Crowd:
         for _ in range(count - 1):
             self.gate.begin(principal)
 
-    def goes(self) -> None:
+    async def goes(self) -> None:
         self.gate.delay_s = lambda: 0.0
+        # While any of them waits yet, who comes would have to wait, and is refused.
+        await eventually(lambda: self.gate.waiting == 0)
 
 
 @pytest.fixture
@@ -122,7 +125,7 @@ async def test_a_connection_on_which_a_call_was_refused_is_read_again_when_other
         crowd.comes()
         await refused(wire)
         assert len(crowd.gate.pauses) == 1
-        crowd.goes()
+        await crowd.goes()
         assert (await wire.ask(call(text="after"))).status == Status.OK
         assert len(crowd.gate.pauses) == 0
     assert at.ledger.ran == [("echo", "x"), ("echo", "after")]
@@ -227,7 +230,7 @@ async def test_of_what_comes_together_calls_are_refused_and_everything_else_is_a
             answer = await wire.answered(stream_id)
             assert answer.data == message(serving.SerializeToString())
         assert crowd.gate.refusals.total - before == len(calls)
-        crowd.goes()
+        await crowd.goes()
     assert at.ledger.ran == []
 
 
@@ -255,7 +258,7 @@ async def test_a_client_of_grpcio_is_refused_more_than_its_window_holds_and_serv
                 details = dict(await one.trailing_metadata() or ())
                 assert isinstance(details["grpc-status-details-bin"], bytes)
         assert len(unseen) > 150
-        crowd.goes()
+        await crowd.goes()
         made.input = b'{"text":"after"}'
         answer = await agent.CallTool(gateway_service_pb2.CallToolRequest(call=made), timeout=PATIENCE_S)
         assert answer.result.status == 1
@@ -285,7 +288,7 @@ async def test_whoever_is_refused_has_nobody_else_refused_who_calls_on_the_same_
             assert (await wire.answered(stream_id)).status == Status.RESOURCE_EXHAUSTED
         for stream_id in asked[b"nobody"]:
             assert (await wire.answered(stream_id)).status == Status.UNAUTHENTICATED
-        crowd.goes()
+        await crowd.goes()
         for stream_id in asked[other.encode()]:
             assert (await wire.answered(stream_id)).status == Status.OK
         assert at.ledger.ran == [("echo", other)] * 4

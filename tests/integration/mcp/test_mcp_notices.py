@@ -126,7 +126,7 @@ async def test_a_request_of_the_newest_revision_hears_what_it_asks_for_and_nothi
 async def test_a_server_logs_less_again_when_the_client_has_gone_that_wanted_more(
     noisy: McpBench, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr("interlock_gateway.transport.mcp.log_levels.KEEP_S", 0.05)
+    monkeypatch.setattr("interlock_gateway.transport.mcp.log_levels.KEEP_S", 1.0)
     server = noisy.at.gateway.rooms.directory.get("noisy")
     assert isinstance(server, McpProvider)
     levels: Any = {LEVEL: "debug"}
