@@ -72,6 +72,26 @@ async def test_a_session_that_ends_takes_all_its_calls_along_whatever_their_ids(
     assert ["the session has ended" in answer.text for answer in answers] == [True, True]
 
 
+@pytest.mark.req("MCP-1", "SEC-1")
+async def test_a_second_request_of_an_open_ones_id_is_refused_and_the_first_is_answered(socket_directory: Path) -> None:
+    work = Work()
+    async with mcp_bench(socket_directory, tools=work.tools) as at, at.http() as http, at.http() as other:
+        headers = {**ACCEPT, "mcp-session-id": await opened(at, http)}
+        first = asyncio.create_task(http.post(at.url, json=calling("wait", {}, 7), headers=headers))
+        await asyncio.wait_for(work.begun.wait(), 10)
+        usual, unusual = calling("echo", {"text": "second"}, 7), {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}
+        for second in (usual, unusual):
+            refused = await other.post(at.url, json=second, headers=headers)
+            assert (refused.status_code, refused.json()["id"], refused.json()["error"]["code"]) == (400, None, -32600)
+        elsewhere = {**ACCEPT, "mcp-session-id": await opened(at, other)}
+        assert (await other.post(at.url, json=usual, headers=elsewhere)).json()["result"]["isError"] is False
+        work.released.set()
+        answer = await asyncio.wait_for(first, 10)
+        assert '"isError":false' in answer.text.replace(" ", "")
+        assert (await http.post(at.url, json=usual, headers=headers)).json()["result"]["isError"] is False
+        assert at.at.ledger.ran == [("echo", "second")] * 2, "in the other session, and when the first was answered"
+
+
 @pytest.mark.req("MCP-1", "SEC-7")
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 async def test_nobody_without_a_credential_gets_in(at: McpBench, method: str) -> None:

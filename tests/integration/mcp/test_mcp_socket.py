@@ -148,6 +148,37 @@ async def test_requests_beyond_what_may_wait_are_refused_and_answers_are_read_on
     assert answered == set(range(1, UNANSWERED))
 
 
+@pytest.mark.req("MCP-1", "SEC-1")
+async def test_a_second_request_of_an_open_ones_id_is_refused_and_the_first_is_answered(
+    at: McpBench, work: Work
+) -> None:
+    async with connected(at, "2025-11-25") as line:
+        await line.say(calling("wait", {}, 7))
+        await asyncio.wait_for(work.begun.wait(), PATIENCE_S)
+        for second in (calling("echo", {"text": "second"}, 7), {"jsonrpc": "2.0", "id": 7, "method": "tools/list"}):
+            refused = await line.asked(second)
+            assert (refused["id"], refused["error"]["code"]) == (None, -32600), "with its id it would be the first's"
+        other = await line.asked({**calling("weather", {"town": "Bonn"}), "id": "7"})
+        assert (other["id"], other["result"]["isError"]) == ("7", False)
+        work.released.set()
+        first = await line.hear()
+        assert (first["id"], first["result"]["isError"]) == (7, False)
+        again = await line.asked(calling("echo", {"text": "later"}, 7))
+        assert again["result"]["isError"] is False, "nobody waits for that id any more"
+    assert at.at.ledger.ran == [("echo", "later")]
+
+
+@pytest.mark.req("MCP-1")
+async def test_a_request_that_was_cancelled_holds_its_id_no_longer(at: McpBench, work: Work) -> None:
+    async with connected(at, "2025-11-25") as line:
+        await line.say(calling("wait", {}, 7))
+        await asyncio.wait_for(work.begun.wait(), PATIENCE_S)
+        await line.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}})
+        await asyncio.wait_for(work.cancelled.wait(), PATIENCE_S)
+        await eventually(at.at.gateway.idle)
+        assert (await line.asked(calling("echo", {"text": "x"}, 7)))["result"]["isError"] is False
+
+
 @pytest.mark.req("MCP-1")
 async def test_a_connection_speaks_one_era(at: McpBench) -> None:
     async with connected(at) as line:

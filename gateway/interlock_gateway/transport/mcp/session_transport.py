@@ -34,6 +34,7 @@ from interlock_gateway.transport.mcp.exchange import (
     notification,
     send_json,
 )
+from interlock_gateway.transport.mcp.strict import SAME_ID
 from interlock_gateway.transport.mcp.wires import Wire
 
 UNREAD = 100
@@ -64,7 +65,6 @@ class SessionTransport:
         self._quiet_since = 0.0
         self._idle: asyncio.TimerHandle | None = None
         self._leaving: asyncio.Task[None] | None = None
-        self._under_way: set[Exchange] = set()
         self._in_flight: dict[RequestId, Exchange] = {}
         self._asked: dict[RequestId, asyncio.Future[Message]] = {}
         self._asked_last = 0
@@ -125,7 +125,7 @@ class SessionTransport:
         self._closed = True
         if self._idle is not None:
             self._idle.cancel()
-        for exchange in tuple(self._under_way):  # of one id there may be several: clients number as they like
+        for exchange in tuple(self._in_flight.values()):
             exchange.cancel(_ENDED)
         for waiting in tuple(self._asked.values()):
             if not waiting.done():
@@ -203,19 +203,18 @@ class SessionTransport:
         return Exchange(http, send, request_id, params, ask=self.ask, headers=self.headers)
 
     async def answer(self, exchange: Exchange, run: Callable[[], Awaitable[Message]]) -> None:
-        """Answer a request with what `run` gives, unless the client cancels it meanwhile."""
+        """Answer a request with what `run` gives, unless the client cancels it meanwhile; refuse a second of its id."""
         assert exchange.request_id is not None
-        key = coerce_request_id(exchange.request_id)
-        self._in_flight[key] = exchange
-        self._under_way.add(exchange)
+        if exchange.request_id in self._in_flight:
+            await exchange.answer(failure(None, ErrorData(code=INVALID_REQUEST, message=SAME_ID)), 400)
+            return
+        self._in_flight[exchange.request_id] = exchange
         try:
             # A client that goes has not cancelled anything: these revisions say so.
             with exchange.watched(None):
                 answer = await run()
         finally:
-            self._under_way.discard(exchange)
-            if self._in_flight.get(key) is exchange:
-                del self._in_flight[key]
+            del self._in_flight[exchange.request_id]
         await exchange.answer(answer)
 
     async def _notified(self, http: Request, message: Message, send: Send) -> bool:
@@ -225,11 +224,17 @@ class SessionTransport:
             return False
         if method == "notifications/cancelled":
             request_id = cancelled_request_id_from_params(params)
-            found = None if request_id is None else self._in_flight.get(coerce_request_id(request_id))
+            found = None if request_id is None else self._named(request_id)
             if found is not None:
                 found.cancel(ErrorData(code=CANCELLED, message="the request was cancelled"))
         await self._runner.on_notify(Exchange(http, send, None, params), method, params)
         return True
+
+    def _named(self, request_id: RequestId) -> Exchange | None:
+        """The request of this id; some clients write a number back as a text."""
+        meant = coerce_request_id(request_id)
+        alike = (exchange for one, exchange in self._in_flight.items() if coerce_request_id(one) == meant)
+        return self._in_flight.get(request_id) or next(alike, None)
 
     def _heard(self, message: Message) -> bool:
         """Take the answer to something that the client was asked; false when it is none."""

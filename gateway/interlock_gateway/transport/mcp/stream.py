@@ -3,6 +3,9 @@
 import asyncio
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -10,6 +13,8 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import (
+    INVALID_REQUEST,
+    ErrorData,
     JSONRPCError,
     JSONRPCNotification,
     JSONRPCRequest,
@@ -22,7 +27,7 @@ from pydantic import ValidationError
 from interlock_gateway.core.session import Principal
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.transport.mcp.errors import as_mcp_error
-from interlock_gateway.transport.mcp.strict import BadMessageError, read_message
+from interlock_gateway.transport.mcp.strict import SAME_ID, BadMessageError, read_message
 from interlock_gateway.transport.mcp.surface import Surface
 from interlock_gateway.transport.mcp.wires import Wire
 
@@ -55,7 +60,7 @@ class _Line:
         self._reader = reader
         self._writer = writer
         self._max_depth = surface.parts.parts.settings.max_depth
-        self._owed = 0
+        self._owed: set[RequestId] = set()
         self._writing = asyncio.Lock()
 
     async def run(self, wire: Wire) -> None:
@@ -92,37 +97,52 @@ class _Line:
             await self._refuse(error)
             return
         if isinstance(message.message, JSONRPCRequest):
-            if self._owed >= UNANSWERED:
-                await self._send(_too_many(message.message.id))
+            request_id = message.message.id
+            if request_id in self._owed:
+                await self._send(_refusal(None, ErrorData(code=INVALID_REQUEST, message=SAME_ID)))
                 return
-            self._owed += 1
+            if len(self._owed) >= UNANSWERED:
+                await self._send(_too_many(request_id))
+                return
+            self._owed.add(request_id)
             self._surface.parts.unanswered.begin()
-            message.metadata = ServerMessageMetadata(on_request_unanswered=self._unanswered)
+            message.metadata = ServerMessageMetadata(on_request_unanswered=partial(self._unanswered, request_id))
         try:
             await send_in.send(message)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
 
-    async def _unanswered(self) -> None:
-        self._answered()
+    async def _unanswered(self, request_id: RequestId) -> None:
+        self._answered(request_id)
 
-    def _answered(self) -> None:
-        if self._owed:
-            self._owed -= 1
+    def _answered(self, request_id: RequestId) -> None:
+        if request_id in self._owed:
+            self._owed.remove(request_id)
             self._surface.parts.unanswered.end()
 
     def settle(self) -> None:
         """Nobody waits for what was not answered: the connection is over."""
-        while self._owed:
-            self._answered()
+        for request_id in tuple(self._owed):
+            self._answered(request_id)
 
     async def _write(self, receive_out: "ObjectReceiveStream[SessionMessage]") -> None:
         async with receive_out:
             async for one in receive_out:
                 text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await self._send(text.encode())
-                if isinstance(one.message, JSONRPCResponse | JSONRPCError):
-                    self._answered()
+                with self._answering(one.message):
+                    await self._send(text.encode())
+
+    @contextmanager
+    def _answering(self, message: object) -> Iterator[None]:
+        """Whoever has read an answer may use its id again at once; that it is owed no more is told behind it."""
+        if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id not in self._owed:
+            yield
+            return
+        self._owed.remove(message.id)
+        try:
+            yield
+        finally:
+            self._surface.parts.unanswered.end()
 
     async def _refuse(self, error: BadMessageError) -> None:
         await self._send(error.answer())
@@ -138,8 +158,12 @@ class _Line:
 
 def _too_many(request_id: RequestId) -> bytes:
     refusal = RequestError(RequestFault.LIMIT_REACHED, "too many requests of this connection wait for answers")
-    error = as_mcp_error(refusal).error.model_dump(exclude_none=True)
-    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": error}).encode()
+    return _refusal(request_id, as_mcp_error(refusal).error)
+
+
+def _refusal(request_id: RequestId | None, error: ErrorData) -> bytes:
+    told = error.model_dump(exclude_none=True)
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": told}).encode()
 
 
 def _message(read: dict[str, Any]) -> SessionMessage:

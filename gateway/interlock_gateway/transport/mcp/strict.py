@@ -6,6 +6,9 @@ from typing import Any
 from interlock_gateway.core.document import InvalidDocumentError, parse
 
 PARSE_ERROR = -32700
+SAME_ID = "a request with this id waits for its answer; each is to have an id of its own"
+"""Why a second request is refused (MCP, basic protocol: an id is not used again in a session). It is told without the
+id, which would be taken for the answer to the first."""
 ENVELOPE_DEPTH = 4
 """How deep in a message the arguments of a call lie, with room for what stands around them in other requests."""
 
