@@ -5,6 +5,8 @@ import graphlib
 import sys
 from collections.abc import Iterator
 
+import pytest
+from interlock.toolbox.remote.shipping import SHIPPED
 from repository import imported_modules, module_name, our_python, tree_of
 
 GATEWAY = "interlock_gateway"
@@ -74,12 +76,20 @@ KNOWN_ONLY_TO = {
     "uvicorn": {"transport"},
 }
 
-# What each adapter of the SDK adapts; all of them are extras.
-ADAPTED = {
+# What each part of the SDK that is an extra is made of: the adapters, what they adapt.
+EXTRAS = {
     "sdk/interlock/adapters/langchain.py": {"langchain", "langchain_core", "langgraph"},
     "sdk/interlock/adapters/langgraph.py": {"langchain_core", "langgraph"},
     "sdk/interlock/adapters/openai_agents.py": {"agents"},
     "sdk/interlock/adapters/pydantic_ai.py": {"pydantic_ai", "pydantic_core"},
+    "sdk/interlock/toolbox/images.py": {"PIL"},
+    "sdk/interlock/toolbox/remote/ssh.py": {"asyncssh"},
+}
+
+# The ways to the operating system, which only operations know.
+SYSTEM = {
+    *("asyncssh", "ctypes", "fcntl", "glob", "importlib", "io", "os", "pathlib", "shutil", "signal", "socket"),
+    *("subprocess", "tempfile"),
 }
 
 
@@ -126,9 +136,27 @@ def test_nothing_in_the_sdk_imports_the_gateway() -> None:
 def test_the_sdk_imports_only_grpc_and_protobuf_besides_the_standard_library() -> None:
     allowed = {"interlock", "grpc", "google"} | sys.stdlib_module_names
     for path in our_python("sdk/"):
-        extra = {"PIL"} if path.startswith("sdk/interlock/toolbox/") else ADAPTED.get(path, set())
+        extra = EXTRAS.get(path, set())
         foreign = {name.split(".")[0] for name in imported_modules(path)} - allowed - extra
         assert not foreign, f"{path} imports {foreign}"
+
+
+@pytest.mark.req("BOX-1")
+def test_no_tool_of_the_toolbox_calls_the_operating_system_itself() -> None:
+    for path in our_python("sdk/interlock/toolbox/tools/"):
+        found = {name.split(".")[0] for name in imported_modules(path)} & SYSTEM
+        assert not found, f"{path} imports {found}"
+        named = {node.id for node in ast.walk(tree_of(path)) if isinstance(node, ast.Name)}
+        assert not named & {"open", "exec", "eval", "__import__"}, path
+
+
+def test_what_runs_on_another_host_imports_only_what_goes_there() -> None:
+    there = {f"{package}.{name}" for package, names in SHIPPED.items() for name in names} | set(SHIPPED)
+    for package, names in SHIPPED.items():
+        for name in names:
+            path = f"sdk/{package.replace('.', '/')}/{name}.py"
+            foreign = {one for one in imported_modules(path) if one.split(".")[0] not in sys.stdlib_module_names}
+            assert {one for one in foreign if one not in there and one.rpartition(".")[0] not in there} == set(), path
 
 
 def test_no_module_imports_itself_by_a_detour() -> None:

@@ -47,6 +47,10 @@ CATCH_ALL = {
     "gateway/interlock_gateway/transport/mcp/http.py": (2, "the last door: nothing unforeseen shows to a client"),
     "gateway/interlock_gateway/transport/mcp/listening.py": (1, "one connection that fails must not end the others"),
     "sdk/interlock/provider/_provider.py": (3, "whatever a tool raises is its result"),
+    "sdk/interlock/toolbox/remote/far_end.py": (
+        1,
+        "whatever goes wrong over there is the answer, or nobody would have one",
+    ),
 }
 
 

@@ -1,7 +1,6 @@
 """`interlock toolbox`."""
 
 import asyncio
-import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Annotated
 import typer
 from interlock.provider import ToolServer
 from interlock.tls import ServerTls
-from interlock.toolbox import local_operations, toolbox_provider
-from interlock.toolbox.server import KEEP_DAYS, default_state_dir
+from interlock.toolbox import toolbox_provider
+from interlock.toolbox.errors import UnreachableError
+from interlock.toolbox.server import KEEP_DAYS
+from interlock.toolbox.working import Workplace, working
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
@@ -29,6 +30,7 @@ _DAY_S = 86_400.0
         "interlock toolbox --root /srv/app --root /srv/data --listen unix:/run/interlock/toolbox.sock",
         "interlock toolbox --root . --listen 0.0.0.0:7090 --cert-file tools.crt --key-file tools.key "
         "--client-ca-file ca.pem --client spiffe://example.org/ns/prod/sa/gateway",
+        "interlock toolbox --ssh deploy@build.example:2222 --root /srv/app",
     )
 )
 def toolbox(
@@ -41,6 +43,17 @@ def toolbox(
     ] = TOOLBOX_ADDRESS,
     state: Annotated[
         Path | None, typer.Option(help="Where undo and trash are kept, outside the roots; not the gateway's own.")
+    ] = None,
+    ssh: Annotated[
+        str,
+        typer.Option(
+            help="The host whose directories these are, reached over SSH; `--root` and `--state` are paths there.",
+            metavar="[USER@]HOST[:PORT]",
+        ),
+    ] = "",
+    ssh_config: Annotated[
+        Path | None,
+        typer.Option(help="A configuration of SSH in place of `~/.ssh/config`.", metavar="FILE"),
     ] = None,
     token: Annotated[
         str,
@@ -73,16 +86,16 @@ def toolbox(
     """
     address = configured().at_state(listen)
     _make_room(address)
-    try:
-        operations = local_operations(root, state or default_state_dir(os.environ), keep_environment=keep_env or ())
-    except ValueError as error:
-        raise CommandError(str(error), ExitCode.USAGE) from None
-    operations.vault.sweep(keep_days * _DAY_S)
+    place = Workplace(root, state, keep_env or (), ssh, ssh_config)
     try:
         tls = _tls(cert_file, key_file, client_ca_file, client or ())
-        server = ToolServer(toolbox_provider(operations), address, token=token or None, tls=tls)
-        asyncio.run(_serve(server, root))
-    except (OSError, ValueError) as error:
+        with working(place) as operations:
+            operations.vault.sweep(keep_days * _DAY_S)
+            server = ToolServer(toolbox_provider(operations), address, token=token or None, tls=tls)
+            asyncio.run(_serve(server, place.words))
+    except UnreachableError as error:
+        raise CommandError(str(error), ExitCode.UNREACHABLE) from None
+    except (OSError, ValueError, ModuleNotFoundError) as error:
         raise CommandError(str(error), ExitCode.USAGE) from None
 
 
@@ -97,13 +110,12 @@ def _tls(
     return None
 
 
-async def _serve(server: ToolServer, roots: list[Path]) -> None:
+async def _serve(server: ToolServer, where: str) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with server:
-        served = ", ".join(str(root.absolute()) for root in roots)
-        typer.echo(f"toolbox is ready: {server.address}; tools work in {served}")
+        typer.echo(f"toolbox is ready: {server.address}; tools work in {where}")
         await stopped.wait()
 
 

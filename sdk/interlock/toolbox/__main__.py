@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 from interlock.tls import ServerTls
-from interlock.toolbox.server import KEEP_DAYS, default_state_dir, serve_toolbox
+from interlock.toolbox.errors import UnreachableError
+from interlock.toolbox.local import default_state_dir
+from interlock.toolbox.server import KEEP_DAYS, serve_toolbox
+from interlock.toolbox.working import Workplace
 
 TOKEN_VARIABLE = "INTERLOCK_TOOLBOX_TOKEN"  # noqa: S105 -- the variable's name
 
@@ -25,6 +28,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--client-ca-file", type=Path, help="the authorities that vouch for callers")
     made.add_argument("--client", action="append", default=[], help="the SPIFFE ID or subject of who may call")
     made.add_argument("--state-dir", type=Path, help="where undo keeps what it needs, outside the roots")
+    made.add_argument("--ssh", default="", help="[user@]host[:port] whose directories these are, reached over SSH")
+    made.add_argument("--ssh-config", type=Path, help="a configuration of SSH in place of ~/.ssh/config")
     made.add_argument("--keep-env", action="append", default=[], help="a variable that commands get too")
     made.add_argument("--keep-days", type=float, default=KEEP_DAYS, help="how long changes can be undone")
     return made
@@ -44,18 +49,17 @@ def tls_of(asked: argparse.Namespace) -> ServerTls | None:
 def main(arguments: list[str] | None = None) -> int:
     """Serve; 0 after a signal, 2 when it cannot be done as asked."""
     asked = parser().parse_args(arguments)
-    state_dir = asked.state_dir or default_state_dir(os.environ)
+    place = Workplace(asked.root, asked.state_dir, asked.keep_env, asked.ssh, asked.ssh_config)
+    local_state = (None if asked.ssh else asked.state_dir) or default_state_dir(os.environ)
     try:
         serve_toolbox(
-            asked.root,
-            asked.listen or f"unix:{state_dir / 'toolbox.sock'}",
-            state_dir,
+            place,
+            asked.listen or f"unix:{local_state / 'toolbox.sock'}",
             os.environ.get(TOKEN_VARIABLE) or None,
-            keep_environment=asked.keep_env,
             keep_days=asked.keep_days,
             tls=tls_of(asked),
         )
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ModuleNotFoundError, UnreachableError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 -- it is a command
         return 2
     return 0

@@ -10,6 +10,8 @@
     ├── ChangedError          it is not what the caller expects to be there
     ├── RefusedError          the operating system does not permit it
     └── StorageError          any other trouble with the storage
+        ├── UnreachableError      the host that has it cannot be reached, or was lost before anything was to change
+        └── OutcomeUnknownError   the host was lost while something was changed: it happened, or it did not
 
 The messages name paths as they were given, never where they lie on the host.
 """
@@ -20,7 +22,7 @@ from contextlib import contextmanager
 
 
 class OperationError(Exception):
-    """An operation that was not carried out; nothing has changed."""
+    """An operation that was not carried out; nothing has changed (but see OutcomeUnknownError)."""
 
 
 class OutsideRootsError(OperationError):
@@ -84,6 +86,20 @@ class StorageError(OperationError):
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(f"{path}: {why}")
+
+
+class UnreachableError(StorageError):
+    """The host cannot be reached; nothing has changed."""
+
+    def __init__(self, sentence: str) -> None:
+        OperationError.__init__(self, sentence)
+
+
+class OutcomeUnknownError(StorageError):
+    """The host was lost meanwhile: what was asked for has happened there, or it has not."""
+
+    def __init__(self, sentence: str) -> None:
+        OperationError.__init__(self, sentence)
 
 
 def from_os_error(error: OSError, path: str) -> OperationError:

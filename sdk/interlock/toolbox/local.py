@@ -11,6 +11,12 @@ from interlock.toolbox.operations import Operations
 from interlock.toolbox.searching import line_search
 
 
+def default_state_dir(environment: Mapping[str, str]) -> Path:
+    """Where undo keeps what it needs unless told otherwise, after the XDG base directories."""
+    home = Path(environment.get("HOME") or Path.home())
+    return Path(environment.get("XDG_STATE_HOME") or home / ".local" / "state") / "interlock" / "toolbox"
+
+
 def local_operations(
     roots: Sequence[Path],
     state_dir: Path,

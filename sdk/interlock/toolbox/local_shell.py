@@ -38,13 +38,21 @@ class LocalShell:
         self._files = files
         self._environment = dict(environment)
 
-    async def run(self, command: str, *, cwd: Place, timeout_s: float, on_output: Callable[[bytes], None]) -> Exit:
-        """Run a script to its end, or end it."""
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: Place,
+        timeout_s: float,
+        on_output: Callable[[bytes], None],
+        room: asyncio.Event | None = None,
+    ) -> Exit:
+        """Run a script to its end, or end it. While `room` is there and not set, its output waits where it is."""
         bash = shutil.which("bash", path=self._environment.get("PATH"))
         if bash is None:
             raise OperationError("there is no bash on this machine")
         started = time.monotonic()
-        output = _Output(on_output)
+        output = _Output(on_output, room)
         try:
             process = await self._started(bash, command, cwd, output.writing)
             try:
@@ -92,8 +100,10 @@ class LocalShell:
 class _Output:
     """A pipe and what reads it. A process that left the group may hold it open for ever; it is let go of then."""
 
-    def __init__(self, take: Callable[[bytes], None]) -> None:
+    def __init__(self, take: Callable[[bytes], None], room: asyncio.Event | None) -> None:
         self._take = take
+        self._room = room
+        self._waiting: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._reading, self.writing = os.pipe()
         os.set_blocking(self._reading, False)
@@ -101,14 +111,22 @@ class _Output:
         self._loop.add_reader(self._reading, self._read)
 
     async def drained(self, timeout_s: float) -> None:
-        """Wait until all writers are gone, but no longer than this."""
+        """Wait until all writers are gone, but no longer than this, while there is room for what they wrote."""
         self._close_writing()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
-                await self._ended.wait()
+        while not self._ended.is_set():
+            if self._waiting is not None:
+                await asyncio.wait([self._waiting])
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._ended.wait()
+            except TimeoutError:
+                if self._waiting is None:
+                    return
 
     def close(self) -> None:
         """Let go of the pipe."""
+        if self._waiting is not None:
+            self._waiting.cancel()
         self._loop.remove_reader(self._reading)
         self._close_writing()
         os.close(self._reading)
@@ -123,11 +141,19 @@ class _Output:
             block = os.read(self._reading, _BLOCK)
         except BlockingIOError:
             return
-        if block:
-            self._take(block)
-        else:
+        if not block:
             self._loop.remove_reader(self._reading)
             self._ended.set()
+            return
+        self._take(block)
+        if self._room is not None and not self._room.is_set():
+            self._loop.remove_reader(self._reading)
+            self._waiting = self._loop.create_task(self._go_on(self._room))
+
+    async def _go_on(self, room: asyncio.Event) -> None:
+        await room.wait()
+        self._waiting = None
+        self._loop.add_reader(self._reading, self._read)
 
 
 async def _ended_within(process: asyncio.subprocess.Process, timeout_s: float) -> bool:

@@ -8,6 +8,7 @@ both take a file with a NUL byte in its first 8 KiB for binary and leave it out.
 import base64
 import json
 import os
+import pkgutil
 import selectors
 import shutil
 import subprocess
@@ -171,9 +172,11 @@ def _check(budget: SearchBudget) -> None:
 
 @contextmanager
 def _worker() -> Iterator["subprocess.Popen[bytes]"]:
-    script = Path(__file__).with_name("line_worker.py")
-    process = subprocess.Popen(  # noqa: S603 -- this interpreter with a file of this package
-        [sys.executable, "-I", "-S", str(script)],
+    # The script itself, because this package need not be made of files.
+    script = pkgutil.get_data("interlock.toolbox", "line_worker.py")
+    assert script is not None
+    process = subprocess.Popen(  # noqa: S603 -- this interpreter with a module of this package
+        [sys.executable, "-I", "-S", "-c", script.decode()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

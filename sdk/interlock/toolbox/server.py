@@ -1,17 +1,13 @@
 """The toolbox as a provider process of its own."""
 
 import logging
-import os
-from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from interlock.provider import Tool, ToolProvider, serve_tools
 from interlock.tls import ServerTls
 from interlock.toolbox.binding import Workbench
 from interlock.toolbox.errors import OperationError
-from interlock.toolbox.local import local_operations
 from interlock.toolbox.operations import Operations
 from interlock.toolbox.tools.bash import bash_tool
 from interlock.toolbox.tools.batch_rename import batch_rename_tool
@@ -23,6 +19,7 @@ from interlock.toolbox.tools.read import read_tool
 from interlock.toolbox.tools.restore import restore_tool
 from interlock.toolbox.tools.write import write_tool
 from interlock.toolbox.undo import Undo
+from interlock.toolbox.working import Workplace, working
 
 NAME = "toolbox"
 KEEP_DAYS = 30.0
@@ -65,29 +62,19 @@ def toolbox_provider(operations: Operations) -> ToolProvider:
     return ToolProvider(toolbox_tools(operations), name=NAME, version=number)
 
 
-def default_state_dir(environment: Mapping[str, str]) -> Path:
-    """Where undo keeps what it needs unless told otherwise, after the XDG base directories."""
-    home = Path(environment.get("HOME") or Path.home())
-    return Path(environment.get("XDG_STATE_HOME") or home / ".local" / "state") / "interlock" / NAME
-
-
 def serve_toolbox(
-    roots: Sequence[Path],
+    place: Workplace,
     address: str,
-    state_dir: Path | None = None,
     token: str | None = None,
     *,
-    keep_environment: Sequence[str] = (),
     keep_days: float = KEEP_DAYS,
     tls: ServerTls | None = None,
 ) -> None:
     """Serve the toolbox on an address (`unix:/path` or `host:port`) until SIGINT or SIGTERM.
 
-    Undo records and trash older than `keep_days` are forgotten first. `keep_environment` names variables that commands
-    get beside the allowed ones. Raises ValueError when a root is no directory or overlaps with the state directory, or
+    Undo records and trash older than `keep_days` are forgotten first. Raises what `working` raises, ValueError when
     certificates cannot be used, OSError when the address cannot be bound.
     """
-    operations = local_operations(roots, state_dir or default_state_dir(os.environ), keep_environment=keep_environment)
-    provider = toolbox_provider(operations)
-    operations.vault.sweep(keep_days * _DAY_S)
-    serve_tools(provider, address, token=token, tls=tls)
+    with working(place) as operations:
+        operations.vault.sweep(keep_days * _DAY_S)
+        serve_tools(toolbox_provider(operations), address, token=token, tls=tls)

@@ -11,6 +11,7 @@ PARTS = {
     "interlock.adapters.langgraph": ("langchain_core.messages", "langgraph"),
     "interlock.adapters.pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "interlock.toolbox.images": ("PIL", "toolbox"),
+    "interlock.toolbox.remote.ssh": ("asyncssh", "ssh"),
 }
 
 

@@ -1,14 +1,34 @@
 """What the toolbox tests share."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from toolbox_workplaces import Box, Workplace, box_of, local_workplace, memory_workplace
+from ssh_servers import SshServer, asyncssh_server
+from toolbox_workplaces import Box, Workplace, box_of, local_workplace, memory_workplace, ssh_workplace
 
 
-@pytest.fixture(params=["local", "memory"])
-def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Workplace:
-    return local_workplace(tmp_path) if request.param == "local" else memory_workplace()
+@pytest.fixture(params=["local", "memory", "ssh"])
+def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workplace]:
+    if request.param == "local":
+        yield local_workplace(tmp_path)
+    elif request.param == "memory":
+        yield memory_workplace()
+    else:
+        with ssh_workplace(tmp_path, request.getfixturevalue("ssh_server")) as made:
+            yield made
+
+
+@pytest.fixture(scope="session")
+def ssh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
+    with asyncssh_server(tmp_path_factory.mktemp("ssh")) as server:
+        yield server
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, ssh_server: SshServer) -> Iterator[Workplace]:
+    with ssh_workplace(tmp_path, ssh_server) as made:
+        yield made
 
 
 @pytest.fixture

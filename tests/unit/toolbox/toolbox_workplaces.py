@@ -1,7 +1,8 @@
 """The same workplace on this machine and in memory, for the tests of the toolbox."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from interlock.toolbox.local import local_operations
 from interlock.toolbox.memory import memory_operations
 from interlock.toolbox.operations import Files, Kind, Operations, Place
 from interlock.toolbox.places import locate
+from interlock.toolbox.remote.reaching import Wanted
+from interlock.toolbox.remote.ssh import ssh_operations
 from interlock.toolbox.walking import Walk
 from interlock.v1.provider_pb2 import ToolInvocation, ToolResult
 from interlock.v1.tool_provider_service_pb2 import DryRunRequest, DryRunResponse, ExecuteRequest
+from ssh_servers import SshServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,23 @@ class Workplace:
 
 
 def local_workplace(directory: Path) -> Workplace:
+    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    return _workplace_of(directory, lambda root, state: local_operations([root], state, environment=environment))
+
+
+@contextmanager
+def ssh_workplace(directory: Path, server: SshServer) -> Iterator[Workplace]:
+    """The same directories, reached through an SSH server on this machine."""
+    with ExitStack() as stack:
+
+        def operations(root: Path, state: Path) -> Operations:
+            wanted = Wanted([str(root)], str(state))
+            return stack.enter_context(ssh_operations(server.target, wanted, config=server.config))
+
+        yield _workplace_of(directory, operations)
+
+
+def _workplace_of(directory: Path, operations: Callable[[Path, Path], Operations]) -> Workplace:
     root = directory / "root"
     root.mkdir()
     outside = directory / "outside"
@@ -60,8 +81,7 @@ def local_workplace(directory: Path) -> Workplace:
     def put_directory(path: str) -> None:
         (root / path).mkdir(parents=True, exist_ok=True)
 
-    operations = local_operations([root], directory / "state", environment={"PATH": "/usr/local/bin:/usr/bin:/bin"})
-    return Workplace(operations, str(root), put, put_link, put_directory)
+    return Workplace(operations(root, directory / "state"), str(root), put, put_link, put_directory)
 
 
 def memory_workplace() -> Workplace:

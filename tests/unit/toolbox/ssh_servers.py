@@ -1,0 +1,147 @@
+"""Real SSH servers on this machine, each with a key of its own and for one user's key."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+from interlock.toolbox.remote.ssh import Target
+
+USER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class SshServer:
+    """A server that runs. `config` is for whoever connects: it names the key, the user and `known_hosts`."""
+
+    target: Target
+    config: Path
+    known_hosts: Path
+    connections: "Connections"
+
+    def kill_connections(self) -> None:
+        """End every connection at once, as a network that breaks would."""
+        self.connections.kill()
+
+
+class Connections:
+    """The connections of a server in this process."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._all = set[asyncssh.SSHServerConnection]()
+
+    def add(self, connection: asyncssh.SSHServerConnection) -> None:
+        self._all.add(connection)
+
+    def remove(self, connection: asyncssh.SSHServerConnection) -> None:
+        self._all.discard(connection)
+
+    def kill(self) -> None:
+        async def kill() -> None:
+            for connection in list(self._all):
+                connection.abort()
+
+        asyncio.run_coroutine_threadsafe(kill(), self._loop).result(10)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+def configured(directory: Path, host_key: str, port: int) -> tuple[Path, Path]:
+    """A configuration of SSH for a server on that port, and its `known_hosts`; the user's key is made by the caller."""
+    known = directory / "known_hosts"
+    known.write_text(f"[127.0.0.1]:{port} {host_key}\n")
+    config = directory / "config"
+    config.write_text(f"UserKnownHostsFile {known}\nIdentityFile {directory}/key\nIdentityAgent none\n")
+    return config, known
+
+
+def made_key(directory: Path) -> str:
+    """A user's key in the directory; its public half."""
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    key.write_private_key(directory / "key")
+    (directory / "key").chmod(0o600)
+    return key.export_public_key().decode().strip()
+
+
+async def pumped(source: Any, target: Any, *, close: bool = False) -> None:
+    """Everything from one stream to another, until either ends."""
+    with contextlib.suppress(asyncssh.Error, OSError):
+        while block := await source.read(65536):
+            target.write(block)
+            await target.drain()
+    if close:
+        target.close()
+
+
+@contextlib.contextmanager
+def asyncssh_server(directory: Path, *, run: str = "bash") -> Iterator[SshServer]:
+    """asyncssh's own server, whose sessions are processes of this machine."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    connections = Connections(loop)
+    host_key = asyncssh.generate_private_key("ssh-ed25519")
+    public = made_key(directory)
+
+    class Server(asyncssh.SSHServer):
+        def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+            self.connection = conn
+            connections.add(conn)
+
+        def connection_lost(self, _exc: Exception | None) -> None:
+            connections.remove(self.connection)
+
+    async def session(process: "asyncssh.SSHServerProcess[bytes]") -> None:
+        local = await asyncio.create_subprocess_exec(
+            *(run, "-c", process.command or "true"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=directory,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(directory), "OPERATORS_TOKEN": "not for commands"},
+        )
+        assert local.stdin is not None
+        assert local.stdout is not None
+        assert local.stderr is not None
+        await asyncio.gather(
+            pumped(process.stdin, local.stdin, close=True),
+            pumped(local.stdout, process.stdout),
+            pumped(local.stderr, process.stderr),
+        )
+        process.exit(await local.wait())
+
+    async def listen() -> asyncssh.SSHAcceptor:
+        return await asyncssh.listen(
+            "127.0.0.1",
+            0,
+            server_factory=Server,
+            server_host_keys=[host_key],
+            authorized_client_keys=asyncssh.import_authorized_keys(public),
+            process_factory=session,
+            encoding=None,
+        )
+
+    acceptor = asyncio.run_coroutine_threadsafe(listen(), loop).result(10)
+    port = acceptor.get_port()
+    config, known = configured(directory, host_key.export_public_key().decode().strip(), port)
+    try:
+        yield SshServer(Target("127.0.0.1", USER, port), config, known, connections)
+    finally:
+        connections.kill()
+
+        async def close() -> None:
+            acceptor.close()
+            await acceptor.wait_closed()
+            rest = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.wait_for(asyncio.gather(*rest, return_exceptions=True), 20)
+
+        asyncio.run_coroutine_threadsafe(close(), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()
