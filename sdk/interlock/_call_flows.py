@@ -6,7 +6,7 @@ from typing import Literal, Unpack
 from interlock._decode import call_result, decision
 from interlock._decode_session import call_record, event, request_error
 from interlock._encode import SessionCore, call_message, invalid, json_field, new_id
-from interlock._flow import CALL_ATTEMPTS, Flow, Items, Method, ask, each, every
+from interlock._flow import Flow, Items, Method, ask, each, every
 from interlock.calls import BatchOutcome, Call, CallEvent, CallOptions, CallRecord, Json
 from interlock.decisions import Decision
 from interlock.results import CallResult
@@ -15,15 +15,14 @@ from interlock.v1 import pending_pb2
 
 _SERVICE = "/interlock.v1.GatewayService"
 
-# A call carries its own id, so that asking again answers the first outcome. That is done for as long as it takes to
-# start a gateway again, or a balancer to notice that one has gone.
-CALL_TOOL = Method(f"{_SERVICE}/CallTool", rpc.CallToolResponse, repeatable=True, attempts=CALL_ATTEMPTS)
-STREAM_TOOL = Method(f"{_SERVICE}/StreamTool", rpc.StreamToolResponse, repeatable=True, attempts=CALL_ATTEMPTS)
-CALL_BATCH = Method(f"{_SERVICE}/CallBatch", rpc.CallBatchResponse, repeatable=True, attempts=CALL_ATTEMPTS)
-RESOLVE = Method(f"{_SERVICE}/Resolve", rpc.ResolveResponse, repeatable=True, attempts=CALL_ATTEMPTS)
-EVALUATE = Method(f"{_SERVICE}/Evaluate", rpc.EvaluateResponse, repeatable=True)
-GET_CALL = Method(f"{_SERVICE}/GetCall", rpc.GetCallResponse, repeatable=True)
-WAIT_CALL = Method(f"{_SERVICE}/WaitCall", rpc.WaitCallResponse, repeatable=True, attempts=CALL_ATTEMPTS)
+# A call carries its own id, so that asking again answers the first outcome (PIPE-10).
+CALL_TOOL = Method(f"{_SERVICE}/CallTool", rpc.CallToolResponse, repeatable=True, patient=True)
+STREAM_TOOL = Method(f"{_SERVICE}/StreamTool", rpc.StreamToolResponse, repeatable=True, patient=True)
+CALL_BATCH = Method(f"{_SERVICE}/CallBatch", rpc.CallBatchResponse, repeatable=True, patient=True)
+RESOLVE = Method(f"{_SERVICE}/Resolve", rpc.ResolveResponse, repeatable=True, patient=True)
+EVALUATE = Method(f"{_SERVICE}/Evaluate", rpc.EvaluateResponse, repeatable=True, patient=True)
+GET_CALL = Method(f"{_SERVICE}/GetCall", rpc.GetCallResponse, repeatable=True, patient=True)
+WAIT_CALL = Method(f"{_SERVICE}/WaitCall", rpc.WaitCallResponse, repeatable=True, patient=True)
 
 _ACTIONS = {"apply": pending_pb2.RESOLVE_ACTION_APPLY, "discard": pending_pb2.RESOLVE_ACTION_DISCARD}
 _ANSWER_MARGIN = 5.0

@@ -34,7 +34,8 @@ _OPTIONS: tuple[tuple[str, str | int], ...] = (
     # A gateway that is just starting is found at once, not a second later.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 5000),
+    # Calls that nobody comes back to within five seconds are withdrawn.
+    ("grpc.max_reconnect_backoff_ms", 2000),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.primary_user_agent", "interlock-sdk-python"),
 )

@@ -12,6 +12,7 @@ import grpc.aio
 
 from interlock._connection import AsyncChannel, Connection, Files, SyncChannel
 from interlock._connection_trouble import explained
+from interlock._contact import Contact
 from interlock._flow import Answer, Ask, Emit, End, Failure, Flow, Method, Open, Rest
 from interlock._status import DETAILS_KEY
 from interlock.tracing import current_trace
@@ -34,7 +35,8 @@ class _Opened(Generic[T]):
 class SyncDriver:
     """Carries flows out on the calling thread; any number of threads may share it."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, patience: float | None = None) -> None:
+        self.contact = Contact(patience)
         self._connection = connection
         self._opened: _Opened[SyncChannel] | None = None
         self._former: deque[SyncChannel] = deque()
@@ -94,7 +96,7 @@ class SyncDriver:
                 self._former.append(opened.channel)
         while len(self._former) > FORMER:
             self._former.popleft().close()
-        return explained(failure, self._connection)
+        return self.contact.failed(explained(failure, self._connection))
 
     def close(self) -> None:
         """Close the channel; the driver can be used again, and opens another."""
@@ -130,13 +132,13 @@ class _SyncCarrier:
 
     def _answer(self, step: Ask) -> Answer | Failure:
         try:
-            return Answer(self._driver.begin(step))
+            return self._driver.contact.answered(self._driver.begin(step))
         except grpc.RpcError as error:
             return self._driver.failed(failure_of(error, self._begun))
 
     def _read(self) -> Answer | End | Failure:
         try:
-            return Answer(next(self._stream))
+            return self._driver.contact.answered(next(self._stream))
         except StopIteration:
             return End()
         except grpc.RpcError as error:
@@ -153,7 +155,8 @@ class AsyncDriver:
     When that loop has ended, another may follow it, with connections of its own.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, patience: float | None = None) -> None:
+        self.contact = Contact(patience)
         self._connection = connection
         self._opened: _Opened[AsyncChannel] | None = None
         self._former: deque[AsyncChannel] = deque()
@@ -216,7 +219,7 @@ class AsyncDriver:
                 self._former.append(opened.channel)
         while len(self._former) > FORMER:
             self._let_go(self._former.popleft())
-        return explained(failure, self._connection)
+        return self.contact.failed(explained(failure, self._connection))
 
     def _settle_down(self) -> None:
         loop = asyncio.get_running_loop()
@@ -272,7 +275,7 @@ class _AsyncCarrier:
 
     async def _answer(self, step: Ask) -> Answer | Failure:
         try:
-            return Answer(await self._driver.begin(step))
+            return self._driver.contact.answered(await self._driver.begin(step))
         except grpc.RpcError as error:
             return self._driver.failed(failure_of(error, self._begun))
 
@@ -281,7 +284,7 @@ class _AsyncCarrier:
             message = await self._stream.read()
         except grpc.RpcError as error:
             return self._driver.failed(failure_of(error, self._begun))
-        return End() if message is grpc.aio.EOF else Answer(message)
+        return End() if message is grpc.aio.EOF else self._driver.contact.answered(message)
 
     def close(self) -> None:
         if self._stream is not None:

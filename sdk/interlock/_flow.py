@@ -18,24 +18,37 @@ from interlock.errors import RequestError, error_class
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 
-MAX_ATTEMPTS = 4
+FEW_ATTEMPTS = 4
 CALL_ATTEMPTS = 6
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
+LONGEST_PATIENCE = 60.0
+"""How many seconds something without a deadline is asked again for."""
 PAGE_SIZE = 500
 
 # With these the gateway says that it did not begin, so that anything may be asked again.
 _NOT_BEGUN = frozenset({"OVERLOADED", "DRAINING"})
+# What was begun before the connection broke may still be going on.
+_STILL_GOING_ON = frozenset({"ROLLBACK_IN_PROGRESS"})
 
 
 @dataclass(frozen=True, slots=True)
 class Method(Generic[M]):
-    """An RPC: its path, what it answers, whether asking twice does no more than asking once, how often it is asked."""
+    """An RPC: its path, what it answers, and whether asking twice does no more than asking once.
+
+    What is `patient` is asked again for as long as its deadline allows, once there was an answer from the gateway;
+    everything else a few times.
+    """
 
     path: str
     response: type[M]
     repeatable: bool = False
-    attempts: int = MAX_ATTEMPTS
+    patient: bool = False
+
+    @property
+    def attempts(self) -> int:
+        """How often it is asked where nobody has ever answered: the address may be wrong."""
+        return CALL_ATTEMPTS if self.patient else FEW_ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +102,16 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A gRPC error, and how many seconds after the RPC was begun; `details` is `grpc-status-details-bin`."""
+    """A gRPC error, and how many seconds after the RPC was begun; `details` is `grpc-status-details-bin`.
+
+    `reached` says that a gateway has answered this client, now or earlier, and is not taken for gone.
+    """
 
     code: grpc.StatusCode
     message: str
     details: bytes
     elapsed: float
+    reached: bool = False
 
 
 Step: TypeAlias = Ask | Open | Next | Rest | Emit[Any]
@@ -116,17 +133,27 @@ def error_from(failure: Failure, detail: ErrorDetail | None = None, call_id: str
 
 
 class Attempts:
-    """How often something may still be asked, and when: as often as its method says, and never past the deadline."""
+    """Whether something may still be asked again, and when: what is safe to repeat, and never past the deadline.
+
+    Pauses grow, are spread at random, and are no shorter than the gateway says. Before the deadline they become
+    shorter, so that who comes back late is still met.
+    """
 
     def __init__(
         self, method: Method[Any], timeout: float | None, call_id: str = "", jitter: Callable[[], float] = random.random
     ) -> None:
-        self._repeatable = method.repeatable
-        self._most = method.attempts
+        self._method = method
         self._call_id = call_id
         self._jitter = jitter
         self._made = 0
-        self.left = timeout
+        self._broke_off = False
+        self._patience = LONGEST_PATIENCE if timeout is None else timeout
+        self._bounded = timeout is not None
+
+    @property
+    def left(self) -> float | None:
+        """The deadline of the next attempt, in seconds; None when it has none."""
+        return self._patience if self._bounded else None
 
     def pause_after(self, failure: Failure, *, received: bool = False) -> Rest:
         """The pause before the next attempt; `received` says that part of an answer was there already.
@@ -135,20 +162,29 @@ class Attempts:
         """
         detail = read_details(failure.details)
         self._made += 1
-        seconds = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**self._made) * (0.5 + self._jitter() / 2)
-        seconds = max(seconds, detail.retry_after or 0.0)
-        if self.left is not None:
-            self.left -= failure.elapsed + seconds
-        if not self._again(failure, detail, received=received) or (self.left is not None and self.left <= 0):
+        # What has no deadline may have gone well for days: its patience is for the pauses.
+        self._patience -= failure.elapsed if self._bounded else 0.0
+        seconds = self._pause(detail.retry_after or 0.0)
+        self._patience -= seconds
+        if not self._again(failure, detail, received=received) or self._patience < FIRST_PAUSE:
             raise error_from(failure, detail, self._call_id)
         return Rest(seconds)
 
+    def _pause(self, no_sooner: float) -> float:
+        longest = FIRST_PAUSE * 2.0 ** min(self._made, CALL_ATTEMPTS)
+        seconds = min(LONGEST_PAUSE, longest) * (0.5 + self._jitter() / 2)
+        # Who was told to come back after the same time as many others comes a little later than that.
+        seconds = max(seconds, no_sooner * (1.0 + self._jitter() / 10))
+        return max(min(seconds, self._patience / 2), no_sooner)
+
     def _again(self, failure: Failure, detail: ErrorDetail, *, received: bool) -> bool:
-        if self._made >= self._most:
-            return False
-        if detail.reason in _NOT_BEGUN and not received:
-            return True
-        return self._repeatable and failure.code is grpc.StatusCode.UNAVAILABLE
+        still_going_on = self._broke_off and detail.reason in _STILL_GOING_ON
+        not_begun = detail.reason in _NOT_BEGUN and not received
+        if not (not_begun or still_going_on):
+            if not self._method.repeatable or failure.code is not grpc.StatusCode.UNAVAILABLE:
+                return False
+            self._broke_off = True
+        return self._made < self._method.attempts or (self._method.patient and failure.reached)
 
 
 def ask(method: Method[M], request: Message, timeout: float | None, call_id: str = "") -> Flow[M]:

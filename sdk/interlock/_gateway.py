@@ -101,7 +101,9 @@ class Gateway:
     127.0.0.1:7080. `token` is a bearer token; without one `INTERLOCK_TOKEN`. Other machines are spoken to in TLS, with
     the system's roots, or with `tls`, from files, or `INTERLOCK_CA_FILE` and the like, unless `plaintext` is said;
     `root_certificates` (PEM) and `credentials` are there for certificates that are in no file. `timeout` is the
-    deadline of every request that is given none, in seconds. Nothing is connected before the first request.
+    deadline of every request that is given none, in seconds. When a gateway that has answered goes away, what is safe
+    to repeat is asked again until its deadline, or until the gateway has been away for `patience` seconds. Nothing is
+    connected before the first request.
     """
 
     def __init__(
@@ -114,10 +116,11 @@ class Gateway:
         plaintext: bool = False,
         tls: ClientTls | None = None,
         timeout: float = DEFAULT_TIMEOUT,
+        patience: float | None = None,
     ) -> None:
         self.connection = Connection(address, token, root_certificates, credentials, plaintext, tls)
         self.timeout = timeout
-        self.driver = AsyncDriver(self.connection)
+        self.driver = AsyncDriver(self.connection, patience)
 
     def session(self, session_id: str = "") -> Session:
         """A session by its id, or a new one, which its first call opens."""
@@ -153,10 +156,11 @@ class SyncGateway:
         plaintext: bool = False,
         tls: ClientTls | None = None,
         timeout: float = DEFAULT_TIMEOUT,
+        patience: float | None = None,
     ) -> None:
         self.connection = Connection(address, token, root_certificates, credentials, plaintext, tls)
         self.timeout = timeout
-        self.driver = SyncDriver(self.connection)
+        self.driver = SyncDriver(self.connection, patience)
 
     def session(self, session_id: str = "") -> SyncSession:
         """A session by its id, or a new one, which its first call opens."""

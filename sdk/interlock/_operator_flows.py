@@ -42,11 +42,13 @@ LIST_SESSIONS = Method(f"{_ADMIN}/ListSessions", admin.ListSessionsResponse, rep
 GET_SESSION_REPORT = Method(f"{_ADMIN}/GetSessionReport", admin.GetSessionReportResponse, repeatable=True)
 QUERY_RECEIPTS = Method(f"{_ADMIN}/QueryReceipts", admin.QueryReceiptsResponse)
 EXPORT_RECEIPTS = Method(f"{_ADMIN}/ExportReceipts", admin.ExportReceiptsResponse)
-LIST_CHECKPOINTS = Method(f"{_APPROVAL}/ListCheckpoints", approval.ListCheckpointsResponse, repeatable=True)
-GET_CHECKPOINT = Method(f"{_APPROVAL}/GetCheckpoint", approval.GetCheckpointResponse, repeatable=True)
+LIST_CHECKPOINTS = Method(
+    f"{_APPROVAL}/ListCheckpoints", approval.ListCheckpointsResponse, repeatable=True, patient=True
+)
+GET_CHECKPOINT = Method(f"{_APPROVAL}/GetCheckpoint", approval.GetCheckpointResponse, repeatable=True, patient=True)
 WATCH_CHECKPOINTS = Method(f"{_APPROVAL}/WatchCheckpoints", approval.WatchCheckpointsResponse, repeatable=True)
 # A decision that was taken is not open any more: asking twice answers CHECKPOINT_NOT_OPEN, which would mislead.
-DECIDE_CHECKPOINT = Method(f"{_APPROVAL}/DecideCheckpoint", approval.DecideCheckpointResponse)
+DECIDE_CHECKPOINT = Method(f"{_APPROVAL}/DecideCheckpoint", approval.DecideCheckpointResponse, patient=True)
 # How often a watch that the gateway has left is begun again, and how many seconds apart.
 _WATCH_TRIES, _WATCH_PAUSE = 12, 5.0
 

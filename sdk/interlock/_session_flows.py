@@ -1,6 +1,6 @@
 """The flows of a session besides its calls: tools, the stack, the journal, artifacts, references."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from interlock._decode import artifact
@@ -14,7 +14,7 @@ from interlock._decode_session import (
     tool_match,
 )
 from interlock._encode import SessionCore, invalid, mode_number, new_id
-from interlock._flow import CALL_ATTEMPTS, Flow, Items, Method, ask, each, every, pages
+from interlock._flow import Flow, Items, Method, ask, each, every, pages
 from interlock.artifacts import ArtifactPart, ArtifactSearch
 from interlock.calls import CheckpointMode
 from interlock.journal import Operation, OperationEffect, OperationState, PendingList, RollbackLine
@@ -26,22 +26,24 @@ from interlock.v1 import gateway_service_pb2 as rpc
 
 _SERVICE = "/interlock.v1.GatewayService"
 
-OPEN_SESSION = Method(f"{_SERVICE}/OpenSession", rpc.OpenSessionResponse, repeatable=True)
-CLOSE_SESSION = Method(f"{_SERVICE}/CloseSession", rpc.CloseSessionResponse, repeatable=True)
-# Agents ask in every turn: what outlives a gateway that starts again must not end for that.
-LIST_TOOLS = Method(f"{_SERVICE}/ListTools", rpc.ListToolsResponse, repeatable=True, attempts=CALL_ATTEMPTS)
-SEARCH_TOOLS = Method(f"{_SERVICE}/SearchTools", rpc.SearchToolsResponse, repeatable=True)
-ACTIVATE_TOOLS = Method(f"{_SERVICE}/ActivateTools", rpc.ActivateToolsResponse, repeatable=True)
-LIST_PENDING = Method(f"{_SERVICE}/ListPending", rpc.ListPendingResponse, repeatable=True)
-LIST_OPERATIONS = Method(f"{_SERVICE}/ListOperations", rpc.ListOperationsResponse, repeatable=True)
-# Rolling back the newest three twice would roll back six.
-ROLLBACK = Method(f"{_SERVICE}/Rollback", rpc.RollbackResponse)
+OPEN_SESSION = Method(f"{_SERVICE}/OpenSession", rpc.OpenSessionResponse, repeatable=True, patient=True)
+CLOSE_SESSION = Method(f"{_SERVICE}/CloseSession", rpc.CloseSessionResponse, repeatable=True, patient=True)
+LIST_TOOLS = Method(f"{_SERVICE}/ListTools", rpc.ListToolsResponse, repeatable=True, patient=True)
+SEARCH_TOOLS = Method(f"{_SERVICE}/SearchTools", rpc.SearchToolsResponse, repeatable=True, patient=True)
+ACTIVATE_TOOLS = Method(f"{_SERVICE}/ActivateTools", rpc.ActivateToolsResponse, repeatable=True, patient=True)
+LIST_PENDING = Method(f"{_SERVICE}/ListPending", rpc.ListPendingResponse, repeatable=True, patient=True)
+LIST_OPERATIONS = Method(f"{_SERVICE}/ListOperations", rpc.ListOperationsResponse, repeatable=True, patient=True)
+# Rolling back the newest three twice would roll back six. Down to one operation it is the same once and twice.
+ROLLBACK = Method(f"{_SERVICE}/Rollback", rpc.RollbackResponse, patient=True)
+ROLLBACK_TO = Method(f"{_SERVICE}/Rollback", rpc.RollbackResponse, repeatable=True, patient=True)
 # What was settled once is not unknown any more: asked again it is refused, and nothing happens twice.
-SETTLE_OPERATION = Method(f"{_SERVICE}/SettleOperation", rpc.SettleOperationResponse)
-READ_ARTIFACT = Method(f"{_SERVICE}/ReadArtifact", rpc.ReadArtifactResponse, repeatable=True)
-SEARCH_ARTIFACT = Method(f"{_SERVICE}/SearchArtifact", rpc.SearchArtifactResponse, repeatable=True)
-STAT_ARTIFACT = Method(f"{_SERVICE}/StatArtifact", rpc.StatArtifactResponse, repeatable=True)
-RESOLVE_REFERENCES = Method(f"{_SERVICE}/ResolveReferences", rpc.ResolveReferencesResponse, repeatable=True)
+SETTLE_OPERATION = Method(f"{_SERVICE}/SettleOperation", rpc.SettleOperationResponse, patient=True)
+READ_ARTIFACT = Method(f"{_SERVICE}/ReadArtifact", rpc.ReadArtifactResponse, repeatable=True, patient=True)
+SEARCH_ARTIFACT = Method(f"{_SERVICE}/SearchArtifact", rpc.SearchArtifactResponse, repeatable=True, patient=True)
+STAT_ARTIFACT = Method(f"{_SERVICE}/StatArtifact", rpc.StatArtifactResponse, repeatable=True, patient=True)
+RESOLVE_REFERENCES = Method(
+    f"{_SERVICE}/ResolveReferences", rpc.ResolveReferencesResponse, repeatable=True, patient=True
+)
 
 
 class SessionOptions(TypedDict, total=False):
@@ -132,7 +134,8 @@ def rollback(
     """Undo operations, newest first, and yield a line for each.
 
     Exactly one of `last_operation_id` (down to and including it), `count` (so many of the newest) and `since_call_id`
-    says how far. It is not asked again when the connection breaks: ask again yourself, and it goes on where it was.
+    says how far. When the connection breaks it is asked again and goes on where it was; what had been undone before and
+    was not told is then told as `already_undone`. Not so with `count`, of which nobody can tell how much is left.
     """
     targets = {"last_operation_id": last_operation_id, "count": count, "since_call_id": since_call_id}
     given: dict[str, Any] = {name: value for name, value in targets.items() if value}
@@ -145,7 +148,22 @@ def rollback(
         checkpoint_mode=mode_number(checkpoint_mode),
         **given,
     )
-    yield from each(ROLLBACK, request, timeout or session.timeout, rollback_line)
+    method = ROLLBACK if count else ROLLBACK_TO
+    yield from each(method, request, timeout or session.timeout, _untold())
+
+
+def _untold() -> Callable[[rpc.RollbackResponse], RollbackLine | None]:
+    """Reads lines, one of each operation, also when the rollback is asked for again."""
+    told: set[str] = set()
+
+    def receive(answer: rpc.RollbackResponse) -> RollbackLine | None:
+        line = rollback_line(answer)
+        if line.operation.operation_id in told:
+            return None
+        told.add(line.operation.operation_id)
+        return line
+
+    return receive
 
 
 def settle_operation(

@@ -15,6 +15,9 @@ from interlock import Gateway
 
 PATIENCE_S = 60.0
 
+_PATIENCE_OF_CLIENTS_S = 0.0
+"""Whoever looks at an end wants to know of it, and not to be taken to the next life."""
+
 
 @dataclass
 class GatewayProcess:
@@ -53,7 +56,7 @@ class GatewayProcess:
         line = await asyncio.wait_for(self._process.stdout.readline(), PATIENCE_S)
         assert line, (self.directory / "serve.log").read_text()
         self.places = json.loads(line)
-        return Gateway(self.places["agents"][0], timeout=PATIENCE_S)
+        return Gateway(self.places["agents"][0], timeout=PATIENCE_S, patience=_PATIENCE_OF_CLIENTS_S)
 
     def _database_settings(self) -> dict[str, object]:
         return {"database": self.database, "lease_s": self.lease_s} if self.database else {}

@@ -81,7 +81,7 @@ async def holding(directory: Path) -> AsyncIterator[Held]:
 
 @dataclass
 class Served:
-    """A gateway that serves, and a client of it."""
+    """A gateway that serves, and a client of it, which gives it up soon when it is gone."""
 
     process: Process
     agents: str
@@ -124,7 +124,7 @@ async def served(
         line = await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)
         assert line, (directory / "serve.log").read_text()
         said = json.loads(line)
-        async with Client(said["agents"][0], timeout=PATIENCE_S) as agent:
+        async with Client(said["agents"][0], timeout=PATIENCE_S, patience=0) as agent:
             yield Served(process, said["agents"][0], agent, said["health"], tuple(said["mcp"]))
     finally:
         if process.returncode is None:

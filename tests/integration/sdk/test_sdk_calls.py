@@ -221,7 +221,7 @@ async def test_a_gateway_that_comes_back_in_time_is_not_noticed(fake: FakeGatewa
 async def test_a_gateway_that_stays_away_is_an_error_with_its_reason(fake: FakeGateway, session: Any) -> None:
     fake.on("write", RpcFailure(reason="STATE_UNAVAILABLE", metadata={"operation": "call"}))
     with pytest.raises(errors.GatewayUnavailableError) as caught:
-        await session.call("write", {}, call_id="c-1")
+        await session.call("write", {}, call_id="c-1", timeout=1)
     assert (caught.value.reason, caught.value.metadata) == ("STATE_UNAVAILABLE", {"operation": "call"})
     assert caught.value.call_id == "c-1"
 
