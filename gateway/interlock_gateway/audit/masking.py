@@ -72,7 +72,9 @@ def _masked(text: bytes, finder: SecretFinder) -> bytes:
     if not found.pointers:
         return text
     assert isinstance(found.value, dict)
-    return _encoded({**found.value, "masked": list(found.pointers)})[1:-1]
+    before = found.value.get("masked", [])
+    assert isinstance(before, list)
+    return _encoded({**found.value, "masked": [*before, *found.pointers]})[1:-1]
 
 
 def _joined(record: AuditRecord) -> bytes:

@@ -224,7 +224,7 @@ class CallPipeline:
     async def _earlier(self, run: CallRun) -> CallResult | None:
         live, call_id = run.live, run.call_id
         known = live.running.get(call_id) or live.remembered.get(call_id)
-        if known is None and not run.read_only and run.tool is not None:
+        if known is None and not run.read_only:  # nor when its tool has gone: what it did, it did
             record = await self._parts.store.calls.find_call(run.session_id, call_id)
             if record is not None:
                 return await self._asking.known(run, await self._parts.store.calls.outcome_of(record))

@@ -36,15 +36,15 @@ class Steps:
 
     async def decide(self, run: CallRun) -> CallResult | None:
         """Read, extract, decide. `None` when there is a decision to enforce, else the refusal."""
+        try:
+            run.document = await self._read(run)
+        except InvalidDocumentError as error:
+            return self.refuse(run, "invalid_input", error.message)
         if run.tool is None:
             message = unknown_tool_message(self._parts.registry, run.live.session, run.request.tool)
             return self.refuse(run, "unknown_tool", message)
         if self._parts.deferral.hides(run.live.session, run.tool) and await self._is_deferred(run, run.tool):
             return self.refuse(run, "tool_deferred", deferred_tool_message(run.tool.name))
-        try:
-            run.document = await self._read(run)
-        except InvalidDocumentError as error:
-            return self.refuse(run, "invalid_input", error.message)
         if run.request.workdir and (problem := self._parts.facts.workdir_problem(run)):
             return self.refuse(run, "outside_workspace", problem)
         if run.request.deliverable is not None and (problems := problems_of(run.request.deliverable)):
@@ -89,7 +89,7 @@ class Steps:
         raw = run.request.input
         most, deepest = self._parts.settings.max_input_bytes, self._parts.settings.max_depth
         if LARGE_BYTES < len(raw) <= most:
-            schema = run.known_tool.schema.for_reader(raw)
+            schema = b"" if run.tool is None else run.tool.schema.for_reader(raw)
             return await self.large.read(LargeInput(raw, most, deepest, schema, run.digest_request), run.principal.id)
         return read_input(raw, max_bytes=most, max_depth=deepest)
 

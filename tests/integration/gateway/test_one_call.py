@@ -5,7 +5,7 @@ from pathlib import Path
 
 import grpc.aio
 import pytest
-from gateway_bench import Bench, Ledger, bench
+from gateway_bench import Bench, Ledger, bench, ledger_tools
 from interlock import CallStatus, Verdict
 from interlock.errors import InvalidRequestError
 from interlock.provider import ToolResult, UndoInfo, tool
@@ -82,6 +82,24 @@ async def test_malformed_input_is_refused_with_the_problem_and_nothing_is_dispat
     assert at.ledger.ran == []
 
 
+# What is wrong in two ways is refused for what is looked at first.
+TWICE_WRONG = {
+    "size before the tool": ("nothing", MALFORMED["too large"][0], "invalid_input"),
+    "depth before the tool": ("nothing", MALFORMED["very deep nesting"][0], "invalid_input"),
+    "the decision before the schema": ("careful", b'{"text":3}', "confidence_missing"),
+    "the schema before a person": ("wreck", b'{"what":3}', "invalid_arguments"),
+}
+
+
+@pytest.mark.req("PIPE-2")
+@pytest.mark.parametrize("case", TWICE_WRONG)
+async def test_the_steps_of_a_call_follow_in_one_order(at: Bench, case: str) -> None:
+    tool_name, raw, code = TWICE_WRONG[case]
+    result = (await raw_call(at, tool_name, raw)).result
+    assert [reason.code for reason in result.decision.reasons] == [code]
+    assert at.ledger.ran == []
+
+
 @pytest.mark.req("PIPE-3")
 async def test_the_tool_gets_what_was_sent_byte_for_byte(at: Bench) -> None:
     weird = 'é \u2028 \U0001f600 \\u0041 "quoted" \t'
@@ -135,6 +153,20 @@ async def test_a_call_id_is_remembered_across_a_restart(socket_directory: Path) 
         again = await after.agent.session("s").call("set_value", {"value": "b"}, call_id="c1")
     assert again.text == "was first"
     assert ledger.names() == ["set_value"]
+
+
+@pytest.mark.req("PIPE-10")
+async def test_a_call_id_is_remembered_when_its_tool_has_gone(socket_directory: Path) -> None:
+    async with bench(socket_directory) as before:
+        await before.agent.session("s").call("set_value", {"value": "b"}, call_id="c1")
+    async with bench(socket_directory, tools=lambda ledger: ledger_tools(ledger)[:1]) as after:
+        session = after.agent.session("s")
+        with pytest.raises(InvalidRequestError, match="used for another call"):
+            await session.call("set_value", {"value": "c"}, call_id="c1")
+        again = await session.call("set_value", {"value": "b"}, call_id="c1")
+        another = await session.call("set_value", {"value": "b"}, call_id="c2")
+    assert (again.status, again.text) == (CallStatus.COMPLETED, "was first")
+    assert (another.status, "no tool named" in another.text) == (CallStatus.DENIED, True)
 
 
 @pytest.mark.req("TOOL-1", "CHK-1", "CHK-2")

@@ -1,4 +1,4 @@
-"""Fields that policy wants masked: JSON pointers (RFC 6901) into structured results (RES-6, obligation `redact`).
+"""Fields that policy wants masked: JSON pointers (RFC 6901) of the obligation `redact` (RES-6, AUD-1).
 
 One addition: the token `*` stands for every element of an array and every member of an object.
 """

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from interlock_gateway.core.jsonvalue import JsonValue
-from interlock_gateway.results.pointers import InvalidPointerError, mask, parse_pointer
+from interlock_gateway.core.pointers import InvalidPointerError, mask, parse_pointer
 
 DOCUMENT: dict[str, Any] = {
     "rows": [{"ssn": "1", "n": 1}, {"ssn": "2"}, 3],
