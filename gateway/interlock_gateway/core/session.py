@@ -1,7 +1,8 @@
 """Principals and sessions: who calls, and in which conversation (AUTH-2, README glossary)."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -125,3 +126,25 @@ class Session:
     def sees(self, tool: str) -> bool:
         """Whether the session may see and call `tool` (its canonical name)."""
         return not self.tools or tool in self.tools
+
+
+def label_texts(labels: FrozenJsonObject) -> dict[str, str]:
+    """Labels as the contract has them: what is no text, as JSON."""
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in labels.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSessions:
+    """Which sessions are asked for: the owner's (empty: anybody's), open or closed ones, with all of `labels`."""
+
+    owner: str = ""
+    open: bool = True
+    closed: bool = True
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def has_labels(self, session: Session) -> bool:
+        """Whether a session has all of the labels."""
+        return not self.labels or self.labels.items() <= label_texts(session.labels).items()
+
+
+EVERY_SESSION = WantedSessions()

@@ -8,7 +8,7 @@ from interlock_gateway.core.change import Listener
 from interlock_gateway.core.operation import Operation, OperationState, Undid, UndoInfo
 from interlock_gateway.core.outcome import StandingHandler
 from interlock_gateway.core.pending import PendingAction, PendingState
-from interlock_gateway.core.session import Session
+from interlock_gateway.core.session import EVERY_SESSION, Session, WantedSessions
 from interlock_gateway.pipeline.checkpoint_port import CheckpointStore
 from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, RecoveryReport, SessionDocuments
 
@@ -37,8 +37,13 @@ class SessionStore(Protocol):
         """Add `names` to what the open session activated, whoever else adds to it; the session as it is then."""
         ...
 
-    async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
-        """At most `limit` sessions, last opened first, from behind the session `after`."""
+    async def list_sessions(
+        self, limit: int, after: str | None = None, wanted: WantedSessions = EVERY_SESSION
+    ) -> tuple[Session, ...]:
+        """At most `limit` of the `wanted` sessions, last opened first, from behind the session `after`.
+
+        Fewer are all that there are.
+        """
         ...
 
     async def count_open(self) -> int:

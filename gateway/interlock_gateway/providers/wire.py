@@ -10,7 +10,7 @@ from interlock.v1 import content_pb2, provider_pb2, tool_pb2, undo_pb2
 
 from interlock_gateway.core import tool as core
 from interlock_gateway.core.content import Audio, Content, Image, Resource, Text
-from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject, JsonValue
+from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import (
     Invocation,
@@ -20,6 +20,7 @@ from interlock_gateway.core.outcome import (
     StandingHandler,
     ToolOutcome,
 )
+from interlock_gateway.core.session import label_texts
 from interlock_gateway.errors import ProviderFailedError
 
 MAX_DEPTH = 200
@@ -165,11 +166,6 @@ def _capability(capability: tool_pb2.ToolCapability) -> core.ToolCapability:
     )
 
 
-def labels_to_wire(labels: FrozenJsonObject) -> dict[str, str]:
-    """Labels as the wire's map of strings."""
-    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in labels.items()}
-
-
 def invocation_to_wire(invocation: Invocation) -> provider_pb2.ToolInvocation:
     """What is sent to a provider."""
     return provider_pb2.ToolInvocation(
@@ -178,7 +174,7 @@ def invocation_to_wire(invocation: Invocation) -> provider_pb2.ToolInvocation:
         tool=invocation.tool,
         input=invocation.input,
         workdir=invocation.workdir,
-        labels=labels_to_wire(invocation.labels) if invocation.labels else None,
+        labels=label_texts(invocation.labels) if invocation.labels else None,
     )
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, exists, func, insert, or_
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.state.record_codec import RecordCodec
 from interlock_gateway.state.schema import IS_APPLYING, IS_PENDING, pending_actions, sessions
+from interlock_gateway.state.some_ids import is_one
 from interlock_gateway.state.transaction import Row, Statement
 
 _PENDING = PendingState.PENDING.value
@@ -73,12 +74,7 @@ COUNT = Statement(select(func.count()).select_from(pending_actions).where(_IN_SE
 COUNT_EVERY = Statement(
     select(func.count()).select_from(pending_actions).where(IS_PENDING, pending_actions.c.expires_at > bindparam("now"))
 )
-# Of sessions that were opened in this time.
-COUNT_BETWEEN = Statement(
-    select(pending_actions.c.session_id)
-    .join(sessions, sessions.c.session_id == pending_actions.c.session_id)
-    .where(_LIVE, sessions.c.opened_at >= bindparam("first"), sessions.c.opened_at <= bindparam("last"))
-)
+EACH_OF = Statement(select(pending_actions.c.session_id).where(is_one(pending_actions.c.session_id), _LIVE))
 LIST_UNKNOWN = Statement(
     select(*_COLUMNS)
     .where(_IN_SESSION, pending_actions.c.state == PendingState.OUTCOME_UNKNOWN.value)

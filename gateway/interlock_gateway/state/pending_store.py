@@ -12,6 +12,7 @@ from interlock_gateway.core.session import Session
 from interlock_gateway.pipeline.ports import SessionEndedError, StateConflictError, UnknownRecordError
 from interlock_gateway.state import pending_statements as sql
 from interlock_gateway.state.lane import Lane
+from interlock_gateway.state.some_ids import parts
 from interlock_gateway.state.transaction import Link, Row
 
 SESSION_CLOSED = "session closed"
@@ -55,11 +56,12 @@ class PendingActions:
 
     async def count_pending_of(self, page: Sequence[Session], now: float) -> Mapping[str, int]:
         """How many are pending in each session of a page of `list_sessions`, by its id, where any are."""
-        if not page:
-            return {}
-        opened = [session.opened_at for session in page]
-        bounds = {"first": min(opened), "last": max(opened), "now": now}
-        return Counter(row[0] for row in await self._reader.submit(lambda link: link.rows(sql.COUNT_BETWEEN, **bounds)))
+        ids = [session.session_id for session in page]
+
+        def each(link: Link) -> list[Row]:
+            return [row for some in parts(ids) for row in link.rows(sql.EACH_OF, now=now, **some)]
+
+        return Counter(row[0] for row in await self._reader.submit(each)) if ids else {}
 
     async def count_every_pending(self, now: float) -> int:
         """How many are pending in all sessions together."""

@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from sqlalchemy import bindparam, func, or_, select, update
+from sqlalchemy import Integer, and_, bindparam, func, or_, select, update
 
 from interlock_gateway.core.change import Topic
-from interlock_gateway.core.session import Session
+from interlock_gateway.core.session import EVERY_SESSION, Session, WantedSessions
 from interlock_gateway.pipeline.ports import SessionDocuments
 from interlock_gateway.state.artifact_store import release_session
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.record_codec import RecordCodec
 from interlock_gateway.state.schema import session_facts, sessions
+from interlock_gateway.state.some_ids import is_one, parts
 from interlock_gateway.state.transaction import Link, Row, Statement
 
 _COLUMNS = (
@@ -52,7 +53,16 @@ _CLOSE = Statement(
     .values(closed_at=bindparam("now"))
 )
 _IN_ORDER = (
-    select(*_COLUMNS).order_by(sessions.c.opened_at.desc(), sessions.c.session_id.desc()).limit(bindparam("limit"))
+    select(*_COLUMNS)
+    .where(
+        or_(bindparam("any_owner", type_=Integer) == 1, sessions.c.owner == bindparam("owner")),
+        or_(
+            and_(bindparam("open", type_=Integer) == 1, sessions.c.closed_at.is_(None)),
+            and_(bindparam("closed", type_=Integer) == 1, sessions.c.closed_at.is_not(None)),
+        ),
+    )
+    .order_by(sessions.c.opened_at.desc(), sessions.c.session_id.desc())
+    .limit(bindparam("limit"))
 )
 _FIRST = Statement(_IN_ORDER)
 _BEHIND = Statement(
@@ -72,12 +82,13 @@ _SAVE_FACTS = Statement(
 _LOAD_FACTS = Statement(
     select(session_facts.c.replica_id, session_facts.c.document).where(session_facts.c.session_id == bindparam("id"))
 )
-# Sessions that were opened in this time, among which those of one page are.
-_FACTS_BETWEEN = Statement(
-    select(session_facts.c.session_id, session_facts.c.replica_id, session_facts.c.document)
-    .join(sessions, sessions.c.session_id == session_facts.c.session_id)
-    .where(sessions.c.opened_at >= bindparam("first"), sessions.c.opened_at <= bindparam("last"))
+_FACTS_OF = Statement(
+    select(session_facts.c.session_id, session_facts.c.replica_id, session_facts.c.document).where(
+        is_one(session_facts.c.session_id)
+    )
 )
+AT_ONCE = 500
+"""So many rows are looked at in one read when labels are asked for, which no column has; others read in between."""
 
 
 class Sessions:
@@ -104,9 +115,19 @@ class Sessions:
         """Add `names` to what the open session activated, whoever else adds to it; the session as it is then."""
         return await self._writer.submit(partial(_activate, session_id=session_id, names=tuple(names)))
 
-    async def list_sessions(self, limit: int, after: str | None = None) -> tuple[Session, ...]:
-        """At most `limit` sessions, last opened first, from behind the session `after`."""
-        return await self._reader.submit(partial(_list, limit=limit, after=after))
+    async def list_sessions(
+        self, limit: int, after: str | None = None, wanted: WantedSessions = EVERY_SESSION
+    ) -> tuple[Session, ...]:
+        """As `SessionStore` says."""
+        at_once = max(limit, AT_ONCE) if wanted.labels else limit
+        found: list[Session] = []
+        while len(found) < limit:
+            read = await self._reader.submit(partial(_list, limit=at_once, after=after, wanted=wanted))
+            found += filter(wanted.has_labels, read)
+            if len(read) < at_once:
+                break
+            after = read[-1].session_id
+        return tuple(found[:limit])
 
     async def count_open(self) -> int:
         """How many sessions are open, at whichever replica."""
@@ -175,13 +196,15 @@ def _changed(link: Link, session_id: str, change: Callable[[Session], Session]) 
     return None
 
 
-def _list(link: Link, limit: int, after: str | None) -> tuple[Session, ...]:
+def _list(link: Link, limit: int, after: str | None, wanted: WantedSessions) -> tuple[Session, ...]:
+    about = {"any_owner": int(not wanted.owner), "owner": wanted.owner, "limit": limit}
+    about |= {"open": int(wanted.open), "closed": int(wanted.closed)}
     if after is None:
-        return tuple(map(_session, link.rows(_FIRST, limit=limit)))
+        return tuple(map(_session, link.rows(_FIRST, **about)))
     last = _get(link, after)
     if last is None:
         return ()
-    return tuple(map(_session, link.rows(_BEHIND, limit=limit, opened_at=last.opened_at, id=after)))
+    return tuple(map(_session, link.rows(_BEHIND, **about, opened_at=last.opened_at, id=after)))
 
 
 def _save_facts(link: Link, facts: Mapping[str, bytes], replica_id: str) -> None:
@@ -195,12 +218,9 @@ def _load_facts(link: Link, session_id: str, replica_id: str) -> SessionDocument
 
 
 def _facts_of(link: Link, page: Sequence[Session], replica_id: str) -> dict[str, SessionDocuments]:
-    if not page:
-        return {}
     found: dict[str, dict[str, bytes]] = {session.session_id: {} for session in page}
-    opened = [session.opened_at for session in page]
-    for session_id, replica, document in link.rows(_FACTS_BETWEEN, first=min(opened), last=max(opened)):
-        if session_id in found:
+    for some in parts([*found]):
+        for session_id, replica, document in link.rows(_FACTS_OF, **some):
             found[session_id][replica] = document
     return {session_id: _documents(rows, replica_id) for session_id, rows in found.items()}
 

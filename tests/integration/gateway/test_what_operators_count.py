@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -9,7 +10,7 @@ from asked_people import person
 from gateway_bench import Bench, bench
 from interlock import _operator_flows
 from interlock.errors import RequestError
-from interlock.v1 import admin_service_pb2, gateway_status_pb2
+from interlock.v1 import admin_service_pb2, gateway_status_pb2, session_pb2
 from interlock_gateway.config import ApprovalsConfig, DeferredConfig, WebhookConfig
 from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.transport.grpc.admin_service import AdminRpcs
@@ -79,6 +80,29 @@ async def test_a_listed_session_says_what_it_did_and_whose_it_is(socket_director
         assert began - 0.001 <= listed.last_call_at.ToNanoseconds() / 1e9 <= time.time()
         assert reported == listed
         assert (idle.calls, idle.HasField("last_call_at"), idle.deferred_threshold) == (0, False, 40)
+
+
+async def test_no_page_of_wanted_sessions_is_empty_and_the_last_one_has_no_token(socket_directory: Path) -> None:
+    async with bench(socket_directory) as at:
+        for number in range(9):
+            await at.agent.open_session(session_id=f"s{number}", labels={"team": "blue" if number in {0, 4} else "red"})
+        await at.agent.session("s4").close()
+        pages = [await paged(at, labels={"team": "blue"}), await paged(at, states=[session_pb2.SESSION_STATE_CLOSED])]
+    assert pages == [[["s4"], ["s0"]], [["s4"]]]
+
+
+async def paged(at: Bench, **wanted: Any) -> list[list[str]]:
+    """The ids on each page of one."""
+    pages: list[list[str]] = []
+    request = admin_service_pb2.ListSessionsRequest(page_size=1, **wanted)
+    async with grpc.aio.insecure_channel(at.gateway.endpoints.operators[0]) as channel:
+        listing: Any = channel.unary_unary("/interlock.v1.AdminService/ListSessions")
+        while not pages or request.page_token:
+            raw = await listing(request.SerializeToString(), timeout=20)
+            answer = admin_service_pb2.ListSessionsResponse.FromString(raw)
+            pages.append([session.session_id for session in answer.sessions])
+            request.page_token = answer.next_page_token
+    return pages
 
 
 async def test_a_listed_session_says_the_same_after_a_restart(socket_directory: Path) -> None:

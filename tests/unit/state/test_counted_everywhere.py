@@ -2,6 +2,7 @@
 
 import pytest
 from interlock_gateway.pipeline.ports import SessionDocuments
+from interlock_gateway.state.some_ids import AT_ONCE
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_session, an_action
 
@@ -45,6 +46,20 @@ async def test_so_are_its_pending_actions_without_those_whose_time_is_up(store: 
 
     assert (counts.get("a", 0), counts.get("s", 0), counts.get("after", 0)) == (2, 0, 0)
     assert await store.pending.count_pending_of((), NOW) == {}
+
+
+async def test_of_more_than_a_statement_takes_each_is_counted(store: SqlStateStore) -> None:
+    names = [f"n{number}" for number in range(2 * AT_ONCE + 1)]
+    page = [await store.sessions.ensure_session(a_session(name, opened_at=NOW + 1)) for name in names]
+    await store.sessions.save_session_facts({name: name.encode() for name in names})
+    for number, name in enumerate((names[0], names[0], names[AT_ONCE], names[-1])):
+        await store.pending.push_pending(an_action(f"p{number}", name, expires_at=NOW + 9))
+
+    documents = await store.sessions.facts_of(page)
+    counts = await store.pending.count_pending_of(page, NOW)
+
+    assert documents == {name: SessionDocuments(name.encode()) for name in names}
+    assert counts == {names[0]: 2, names[AT_ONCE]: 1, names[-1]: 1}
 
 
 async def test_what_is_known_of_the_owner_is_kept_with_the_session(store: SqlStateStore) -> None:

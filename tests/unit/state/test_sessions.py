@@ -2,7 +2,9 @@ import asyncio
 
 import pytest
 from interlock_gateway.core.change import Change, Topic
+from interlock_gateway.core.session import WantedSessions
 from interlock_gateway.pipeline.ports import SessionDocuments
+from interlock_gateway.state import session_store
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_session
 
@@ -75,6 +77,48 @@ async def test_sessions_are_listed_last_opened_first_page_by_page(store: SqlStat
     assert await page("b") == ["s"]
     assert await page("s") == []
     assert await page("nobody") == []
+
+
+@pytest.fixture
+async def many(store: SqlStateStore, monkeypatch: pytest.MonkeyPatch) -> SqlStateStore:
+    """Twelve sessions beside the first one, of two owners, every third of them closed, with labels."""
+    monkeypatch.setattr(session_store, "AT_ONCE", 3)
+    for number in range(12):
+        labels = {"team": "blue" if number % 4 == 0 else "red", "tags": ["a", number % 2], '\u00fc"': "\ud800"}
+        name, owner = f"n{number:02}", "bob" if number % 2 else "alice"
+        await store.sessions.ensure_session(a_session(name, owner=owner, opened_at=NOW + 1 + number, labels=labels))
+        if number % 3 == 0:
+            await store.sessions.close_session(name, NOW + 50)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        (WantedSessions(owner="bob"), {1, 3, 5, 7, 9, 11}),
+        (WantedSessions(owner="nobody"), set()),
+        (WantedSessions(owner="alice", open=False), {0, 6}),
+        (WantedSessions(open=False), {0, 3, 6, 9}),
+        (WantedSessions(owner="bob", closed=False), {1, 5, 7, 11}),
+        (WantedSessions(open=False, closed=False), set()),
+        (WantedSessions(labels={"team": "blue"}), {0, 4, 8}),
+        (WantedSessions(owner="alice", closed=False, labels={"team": "blue", "tags": '["a", 0]'}), {4, 8}),
+        (WantedSessions(labels={'\u00fc"': "\ud800", "tags": '["a", 1]'}), {1, 3, 5, 7, 9, 11}),
+        (WantedSessions(labels={"team": "green"}), set()),
+        (WantedSessions(labels={"green": ""}), set()),
+    ],
+    ids=str,
+)
+async def test_of_those_that_are_wanted_every_page_but_the_last_is_full(
+    many: SqlStateStore, wanted: WantedSessions, numbers: set[int]
+) -> None:
+    expected = [f"n{number:02}" for number in sorted(numbers, reverse=True)]
+    for limit in (1, 2, 5, 100):
+        found: list[str] = []
+        while page := await many.sessions.list_sessions(limit, found[-1] if found else None, wanted):
+            found += [session.session_id for session in page]
+            assert len(page) == limit or found == expected
+        assert found == expected
 
 
 async def test_facts_are_kept_in_batches_and_the_last_ones_stay(store: SqlStateStore) -> None:

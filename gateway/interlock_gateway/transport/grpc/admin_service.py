@@ -158,14 +158,15 @@ class AdminRpcs:
         del caller
         size = min(request.page_size or 50, 500)
         parts = self._parts
-        found = await parts.store.sessions.list_sessions(size, request.page_token or None)
-        wanted = [record for record in found if encode_admin.is_wanted(record, request)]
-        counts = await counts_of(parts.store, parts.sessions, wanted, parts.clock.now())
+        wanted = encode_admin.wanted_sessions(request)
+        found = await parts.store.sessions.list_sessions(size + 1, request.page_token or None, wanted)
+        page = found[:size]
+        counts = await counts_of(parts.store, parts.sessions, page, parts.clock.now())
         sessions = [
             encode_admin.session_record(record, parts.threshold_of(record), counts[record.session_id])
-            for record in wanted
+            for record in page
         ]
-        token = found[-1].session_id if len(found) == size else ""
+        token = page[-1].session_id if len(found) > size else ""
         return pb.ListSessionsResponse(sessions=sessions, next_page_token=token)
 
     async def report(self, caller: Caller, request: pb.GetSessionReportRequest) -> pb.GetSessionReportResponse:

@@ -34,11 +34,10 @@ from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import OutputEvent, Preview, ProgressEvent, WaitingEvent
 from interlock_gateway.core.pending import PendingAction, PendingOrigin, PendingState
-from interlock_gateway.core.session import Principal
+from interlock_gateway.core.session import Principal, label_texts
 from interlock_gateway.core.tool import Classification, Effect
 from interlock_gateway.pipeline.call_records import KnownCall
 from interlock_gateway.pipeline.shadow_port import ShadowOpinion
-from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.sessions.live import LiveSession
 
 # The generated stubs type enum fields by class and `Value` by int, so these are `Any` by necessity.
@@ -350,7 +349,7 @@ def session(live: LiveSession, owner: principal_pb2.Principal, deferred_threshol
         session_id=record.session_id,
         principal=owner,
         intent=record.intent,
-        labels=labels_to_wire(record.labels),
+        labels=label_texts(record.labels),
         tools=record.tools,
         workspace_roots=record.roots,
         state=session_pb2.SESSION_STATE_OPEN if record.is_open else session_pb2.SESSION_STATE_CLOSED,

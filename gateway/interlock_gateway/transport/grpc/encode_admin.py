@@ -14,7 +14,7 @@ from interlock.v1 import (
 
 from interlock_gateway.core.jsonvalue import JsonValue
 from interlock_gateway.core.operation import UNKNOWN_STATES, OperationState
-from interlock_gateway.core.session import Session
+from interlock_gateway.core.session import Session, WantedSessions, label_texts
 from interlock_gateway.core.tool import PinState, classify
 from interlock_gateway.core.visible import visible_line
 from interlock_gateway.operate.census import Counted
@@ -26,7 +26,6 @@ from interlock_gateway.policy.standing import loaded_exemptions
 from interlock_gateway.providers.directory import Connection
 from interlock_gateway.providers.kept import ProviderKind
 from interlock_gateway.providers.mcp.provider import McpProvider
-from interlock_gateway.providers.wire import labels_to_wire
 from interlock_gateway.registry.pins import Pin
 from interlock_gateway.registry.registered import RegisteredTool
 from interlock_gateway.transport.grpc.encode import classification, duration, json_bytes, timestamp
@@ -105,13 +104,15 @@ def _component(component: Component) -> gateway_status_pb2.ComponentStatus:
     return gateway_status_pb2.ComponentStatus(name=component.name, state=state, message=component.message)
 
 
-def is_wanted(record: Session, request: admin_service_pb2.ListSessionsRequest) -> bool:
-    """Whether a session is one of those that are asked for."""
-    if request.principal_id and record.owner != request.principal_id:
-        return False
-    if request.states and _session_state(record) not in request.states:
-        return False
-    return not request.labels or request.labels.items() <= labels_to_wire(record.labels).items()
+def wanted_sessions(request: admin_service_pb2.ListSessionsRequest) -> WantedSessions:
+    """Which sessions are asked for."""
+    states = request.states or (session_pb2.SESSION_STATE_OPEN, session_pb2.SESSION_STATE_CLOSED)
+    return WantedSessions(
+        owner=request.principal_id,
+        open=session_pb2.SESSION_STATE_OPEN in states,
+        closed=session_pb2.SESSION_STATE_CLOSED in states,
+        labels=dict(request.labels),
+    )
 
 
 def _session_state(record: Session) -> session_pb2.SessionState:
@@ -124,7 +125,7 @@ def session_record(record: Session, deferred_threshold: int, counts: SessionCoun
     message = session_pb2.Session(
         session_id=record.session_id,
         intent=record.intent,
-        labels=labels_to_wire(record.labels),
+        labels=label_texts(record.labels),
         tools=record.tools,
         workspace_roots=record.roots,
         state=_session_state(record),
