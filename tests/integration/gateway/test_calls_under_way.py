@@ -8,7 +8,7 @@ from gateway_bench import bench
 from interlock import CallStatus
 from interlock.errors import RequestError
 from interlock.provider import tool
-from interlock_gateway.config import LimitsConfig
+from interlock_gateway.config import LimitsConfig, PolicyConfig
 from waiting import eventually
 
 
@@ -81,6 +81,33 @@ async def test_the_tools_deadline_ends_the_call_at_the_provider(socket_directory
         return "never"
 
     async with bench(socket_directory, tools=lambda _: [stuck]) as at:
+        result = await at.agent.session("s").call("stuck", {}, timeout=20)
+        assert result.status is CallStatus.FAILED
+        assert "did not answer in time" in result.text
+        await asyncio.wait_for(ended.wait(), 5)
+
+
+@pytest.mark.req("PIPE-7")
+async def test_policys_deadline_ends_the_call_at_the_provider(socket_directory: Path) -> None:
+    ended = asyncio.Event()
+
+    @tool(read_only=True, timeout=20)
+    async def stuck() -> str:
+        """Never answer."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "never"
+
+    custom = socket_directory / "overlay" / "custom"
+    custom.mkdir(parents=True)
+    (custom / "soon.rego").write_text(
+        'package interlock.custom\n\nfindings contains {"verdict": "none", "rule": "custom/soon", '
+        '"obligations": {"timeout_s": 0.3}} if input.tool.name == "stuck"\n'
+    )
+    policy = PolicyConfig(overlays=(socket_directory / "overlay",))
+    async with bench(socket_directory, tools=lambda _: [stuck], policy=policy) as at:
         result = await at.agent.session("s").call("stuck", {}, timeout=20)
         assert result.status is CallStatus.FAILED
         assert "did not answer in time" in result.text
