@@ -11,6 +11,7 @@ from interlock.toolbox.errors import (
     ChangedError,
     MissingError,
     OperationError,
+    OutcomeUnknownError,
     TooLargeError,
     WrongKindError,
 )
@@ -76,6 +77,14 @@ def undo_info(record: Record | Renames, description: str) -> UndoInfo:
         tool=RESTORE,
         input={"path": record.place.path, "record": record.record_id},
         description=description,
+    )
+
+
+def outcome_unknown(error: OutcomeUnknownError, undo: UndoInfo, output: str = "") -> ToolResult:
+    """What is answered when nobody knows whether it was done: an error, with the undo that fits both cases."""
+    said = f"{output.rstrip()}\n" if output.strip() else ""
+    return ToolResult(
+        content=f"{said}[{error}]", is_error=True, details={"summary": str(error), "outcome_unknown": True}, undo=undo
     )
 
 

@@ -80,7 +80,7 @@ async def pumped(source: Any, target: Any, *, close: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def asyncssh_server(directory: Path, *, run: str = "bash") -> Iterator[SshServer]:
+def asyncssh_server(directory: Path, *, path: str = "/usr/local/bin:/usr/bin:/bin") -> Iterator[SshServer]:
     """asyncssh's own server, whose sessions are processes of this machine."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -99,12 +99,12 @@ def asyncssh_server(directory: Path, *, run: str = "bash") -> Iterator[SshServer
 
     async def session(process: "asyncssh.SSHServerProcess[bytes]") -> None:
         local = await asyncio.create_subprocess_exec(
-            *(run, "-c", process.command or "true"),
+            *("/bin/bash", "-c", process.command or "true"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             cwd=directory,
-            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(directory), "OPERATORS_TOKEN": "not for commands"},
+            env={"PATH": path, "HOME": str(directory), "OPERATORS_TOKEN": "not for commands"},
         )
         assert local.stdin is not None
         assert local.stdout is not None

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -20,6 +21,7 @@ from interlock.toolbox.expressions import Expression
 from interlock.toolbox.local import default_state_dir, local_operations
 from interlock.toolbox.operations import Entry, Kind, Operations, Place, SearchBudget, Snapshot, Tree
 from interlock.toolbox.remote.frames import PIECE, place_from, place_words
+from interlock.toolbox.remote.one_end import only_end
 
 MAX_OPEN = 256
 MAX_PIECE = 1024 * 1024
@@ -202,8 +204,11 @@ class FarCalls:
         return Snapshot(place, now.content, before["mode"], missing)
 
 
-def opened(words: Words) -> tuple[Operations, str]:
-    """The local operations that the near end asks for, and where their vault is. Raises ValueError, OSError."""
+def opened(words: Words, stack: ExitStack) -> tuple[Operations, str]:
+    """The local operations that the near end asks for, and where their vault is; `stack` is for the far end's life.
+
+    Waits for an earlier end of the same toolbox. Raises ValueError, OSError, StorageError.
+    """
     roots = [Path(root) for root in words["roots"]]
     for root in roots:
         if not root.is_absolute():
@@ -211,7 +216,9 @@ def opened(words: Words) -> tuple[Operations, str]:
     state = Path(words["state_dir"]) if words["state_dir"] else default_state_dir(os.environ)
     if not state.is_absolute():
         raise ValueError(f"the state directory {state} has to be an absolute path on that host")
-    return local_operations(roots, state, keep_environment=words["keep_environment"]), str(state)
+    operations = local_operations(roots, state, keep_environment=words["keep_environment"])
+    stack.enter_context(only_end(state, bytes.fromhex(words["toolbox"]).hex()))
+    return operations, str(state)
 
 
 def _entry_words(entry: Entry) -> list[Any]:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, BinaryIO
 
 from interlock.toolbox import errors
@@ -56,6 +56,7 @@ class FarEnd:
         self._threads = ThreadPoolExecutor(_THREADS)
         self._heard = time.monotonic()
         self._calls: FarCalls | None = None
+        self._lasting = ExitStack()
         self._running: dict[int, Running] = {}
 
     async def serve(self) -> None:
@@ -73,6 +74,7 @@ class FarEnd:
         tasks = [running.task for running in self._running.values()]
         if tasks:
             await asyncio.wait(tasks, timeout=FINISH_S)
+        self._lasting.close()
 
     def _read(self) -> None:
         """The thread that reads: no further than there is room for what it reads."""
@@ -143,7 +145,7 @@ class FarEnd:
     async def _made(self, number: int, running: "Running", words: Any, content: bytes) -> tuple[Any, bytes]:
         name = words["call"]
         if name == "begin":
-            operations, state = opened(words)
+            operations, state = await self._loop.run_in_executor(self._threads, opened, words, self._lasting)
             self._calls = FarCalls(operations)
             return [operations.files.roots, state], b""
         if self._calls is None:

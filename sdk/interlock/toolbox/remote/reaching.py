@@ -6,13 +6,14 @@ The connection has an event loop and a thread of its own, so that blocking calls
 import asyncio
 import concurrent.futures
 import contextlib
+import secrets
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from interlock.toolbox.errors import UnreachableError
+from interlock.toolbox.errors import OperationError, UnreachableError
 from interlock.toolbox.remote import answers
 from interlock.toolbox.remote.frames import BadFrameError
 from interlock.toolbox.remote.link import Call, Link, Peer, fits
@@ -77,6 +78,7 @@ class Reaching:
     def __init__(self, host: str, dial: Callable[[], Awaitable[Peer]], wanted: Wanted) -> None:
         self.host = host
         self._dial, self._wanted = dial, wanted
+        self._toolbox = secrets.token_hex(16)
         self._loop = asyncio.new_event_loop()
         self._turn = asyncio.Lock()
         self._link: Link | None = None
@@ -145,7 +147,7 @@ class Reaching:
                 raise UnreachableError(f"{self._why}; it is not tried again for {left:.0f} seconds")
             try:
                 self._link = await self._begun()
-            except (UnreachableError, ValueError) as error:
+            except (OperationError, ValueError) as error:
                 self._why = str(error)
                 self._not_before = time.monotonic() + self._wait_s
                 self._wait_s = min(LONGEST_WAIT_S, 2 * self._wait_s)
@@ -168,8 +170,12 @@ class Reaching:
 
     async def _begin_on(self, link: Link) -> None:
         wanted = self._wanted
-        words = {"roots": list(wanted.roots), "state_dir": wanted.state_dir}
-        words["keep_environment"] = list(wanted.keep_environment)
+        words = {
+            "roots": list(wanted.roots),
+            "state_dir": wanted.state_dir,
+            "keep_environment": list(wanted.keep_environment),
+            "toolbox": self._toolbox,
+        }
         found, _ = await link.made(Call("begin", words))
         try:
             roots, state_dir = answers.pair(found)

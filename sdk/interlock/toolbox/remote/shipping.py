@@ -17,7 +17,7 @@ SHIPPED = {
         *("errors", "expressions", "line_worker", "local", "local_files", "local_shell", "local_tree", "local_vault"),
         *("operations", "process_groups", "resolving", "searching"),
     ),
-    "interlock.toolbox.remote": ("far_calls", "far_end", "frames"),
+    "interlock.toolbox.remote": ("far_calls", "far_end", "frames", "one_end"),
 }
 """The modules that run there. They import each other and the standard library, and nothing else."""
 

@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from interlock.provider import Arg, Tool, ToolContext, ToolResult, UndoInfo, tool
-from interlock.toolbox.binding import Workbench, in_words
+from interlock.toolbox.binding import (
+    Workbench,
+    in_words,
+    outcome_unknown,
+)
+from interlock.toolbox.errors import OutcomeUnknownError
 from interlock.toolbox.operations import Exit
 from interlock.toolbox.outputs import MAX_BYTES, HeadAndTail
 
@@ -80,7 +85,10 @@ class _Bash:
         try:
             with in_words(ctx):
                 cwd = self._bench.place(".", ctx)
-                ended = await self._bench.operations.shell.run(command, cwd=cwd, timeout_s=limit, on_output=take)
+                try:
+                    ended = await self._bench.operations.shell.run(command, cwd=cwd, timeout_s=limit, on_output=take)
+                except OutcomeUnknownError as error:
+                    return outcome_unknown(error, IRREVERSIBLE, output.text())
         finally:
             progress.flush()
         return _result(ended, output, limit)

@@ -9,9 +9,11 @@ from interlock.toolbox.binding import (
     check_previewed,
     counted,
     in_words,
+    outcome_unknown,
     result_rendering,
     undo_info,
 )
+from interlock.toolbox.errors import OutcomeUnknownError
 from interlock.toolbox.operations import Kind, Tree
 from interlock.toolbox.places import readable
 
@@ -82,12 +84,16 @@ class _Delete:
             tree = self._files.tree(self._bench.place(path, ctx), 0)
             check_previewed(tree.token, tree.place, ctx)
             record = self._bench.undo.of_trashing(tree)
-            self._files.trash(tree, record.record_id)
-        name = self._bench.shown(tree.place, ctx)
+            name = self._bench.shown(tree.place, ctx)
+            undo = undo_info(record, f"move {name} back from the trash")
+            try:
+                self._files.trash(tree, record.record_id)
+            except OutcomeUnknownError as error:
+                return outcome_unknown(error, undo)
         return ToolResult(
             content=f"Deleted {_what(tree, name)}. It is in the trash and can be restored",
             details={"path": name, "kind": str(tree.kind), "entries": tree.count, "bytes": tree.total_bytes},
-            undo=undo_info(record, f"move {name} back from the trash"),
+            undo=undo,
         )
 
     def render_call(self, path: str) -> str:

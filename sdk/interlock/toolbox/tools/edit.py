@@ -11,12 +11,13 @@ from interlock.toolbox.binding import (
     check_previewed,
     counted,
     in_words,
+    outcome_unknown,
     result_rendering,
     undo_info,
 )
 from interlock.toolbox.diffs import change
 from interlock.toolbox.editing import EditError, replaced
-from interlock.toolbox.errors import MissingError
+from interlock.toolbox.errors import MissingError, OutcomeUnknownError
 from interlock.toolbox.operations import Snapshot
 from interlock.toolbox.textfiles import NotTextError, decoded
 from interlock.toolbox.tools.write import written_details
@@ -122,12 +123,16 @@ class _Edit:
         with in_words(ctx):
             edited = self._edited(path, old_string, new_string, ctx, replace_all=replace_all)
             record = self._bench.undo.of_replacing(edited.before, edited.content, edited.before.mode)
-            self._files.replace(edited.before, edited.content, edited.before.mode)
+            undo = undo_info(record, f"take the edit of {edited.name} back")
+            try:
+                self._files.replace(edited.before, edited.content, edited.before.mode)
+            except OutcomeUnknownError as error:
+                return outcome_unknown(error, undo)
         difference = change(edited.name, edited.before.content, edited.content)
         return ToolResult(
             content=f"Edited {edited.name}: {counted(edited.count, 'replacement')}",
             details={**written_details(edited.name, edited.before, difference), "replacements": edited.count},
-            undo=undo_info(record, f"take the edit of {edited.name} back"),
+            undo=undo,
         )
 
     def render_call(self, path: str, old_string: str, new_string: str, *, replace_all: bool = False) -> tuple[str, str]:

@@ -10,10 +10,12 @@ from interlock.toolbox.binding import (
     check_previewed,
     counted,
     in_words,
+    outcome_unknown,
     result_rendering,
     undo_info,
 )
 from interlock.toolbox.diffs import Change, change
+from interlock.toolbox.errors import OutcomeUnknownError
 from interlock.toolbox.operations import Snapshot
 
 Content = Annotated[str, Arg(description="The whole content that the file shall have")]
@@ -87,8 +89,11 @@ class _Write:
             check_previewed(before.token, before.place, ctx)
             mode = before.mode if before.content is not None else NEW_FILE_MODE
             record = self._bench.undo.of_replacing(before, content.encode(), mode)
-            self._files.replace(before, content.encode(), mode)
-        name = self._bench.shown(before.place, ctx)
+            name = self._bench.shown(before.place, ctx)
+            try:
+                self._files.replace(before, content.encode(), mode)
+            except OutcomeUnknownError as error:
+                return outcome_unknown(error, undo_info(record, _undo_sentence(name, before)))
         return ToolResult(
             content=_sentence(name, before, content),
             details=written_details(name, before, change(name, before.content, content.encode())),

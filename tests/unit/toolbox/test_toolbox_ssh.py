@@ -1,0 +1,398 @@
+"""The toolbox on another host: who is trusted, and what is left when the connection is lost."""
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+import pytest
+from interlock.toolbox.errors import OperationError, OutcomeUnknownError, StorageError, UnreachableError
+from interlock.toolbox.expressions import expression
+from interlock.toolbox.operations import Place, SearchBudget
+from interlock.toolbox.remote.link import Peer
+from interlock.toolbox.remote.near import RemoteFiles, operations_of
+from interlock.toolbox.remote.one_end import only_end
+from interlock.toolbox.remote.reaching import Reaching, Wanted
+from interlock.toolbox.remote.ssh import Target, dial, ssh_operations, target
+from interlock.toolbox.working import Workplace as Asked
+from interlock.toolbox.working import working
+from ssh_servers import SshServer, asyncssh_server
+from toolbox_workplaces import Workplace, box_of, ssh_workplace
+from waiting import eventually_blocking
+
+pytestmark = pytest.mark.req("BOX-1")
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[SshServer]:
+    """A server of this test's own, for what would get in others' way."""
+    (tmp_path / "ssh").mkdir()
+    with asyncssh_server(tmp_path / "ssh") as server:
+        yield server
+
+
+def refusal_of(server: SshServer, root: Path, **other: Any) -> str:
+    wanted = Wanted([str(root)], str(root / "../state"))
+    with (
+        pytest.raises(UnreachableError) as refusal,
+        ssh_operations(server.target, wanted, **{"config": server.config, **other}),
+    ):
+        pass
+    return str(refusal.value)
+
+
+def public_key() -> str:
+    return asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+def whole_number(path: Path) -> int:
+    eventually_blocking(lambda: path.exists() and path.read_text().endswith("\n"))
+    return int(path.read_text())
+
+
+# -- who is trusted --
+
+
+@pytest.mark.req("SEC-3")
+@pytest.mark.parametrize("known", ["", "another"])
+def test_a_host_whose_key_is_not_the_known_one_is_refused(own_server: SshServer, tmp_path: Path, known: str) -> None:
+    lines = f"[127.0.0.1]:{own_server.target.port} {public_key()}" if known else ""
+    own_server.known_hosts.write_text(lines)
+
+    assert "is not known: its key is not in known_hosts" in refusal_of(own_server, tmp_path)
+
+
+def test_verification_cannot_be_turned_off(own_server: SshServer, tmp_path: Path) -> None:
+    without = tmp_path / "config"
+    without.write_text(own_server.config.read_text().replace(str(own_server.known_hosts), "none"))
+    own_server.known_hosts.write_text("")
+
+    assert "its key would not be verified" in refusal_of(own_server, tmp_path, config=without)
+    without.write_text(own_server.config.read_text() + "StrictHostKeyChecking no\n")
+    assert "is not known" in refusal_of(own_server, tmp_path, config=without)
+
+
+def test_a_key_that_the_host_does_not_accept_is_refused_and_nobody_is_asked(
+    own_server: SshServer, tmp_path: Path
+) -> None:
+    key = own_server.config.parent / "key"
+    key.unlink()
+    asyncssh.generate_private_key("ssh-ed25519").write_private_key(key)
+
+    assert "accepts none of the keys" in refusal_of(own_server, tmp_path)
+
+
+def test_a_host_that_is_not_there_is_said_to_be_unreachable(own_server: SshServer, tmp_path: Path) -> None:
+    where = Target("127.0.0.1", "worker", 1)
+
+    with (
+        pytest.raises(UnreachableError, match=r"worker@127\.0\.0\.1 cannot be reached"),
+        ssh_operations(where, Wanted([str(tmp_path)]), config=own_server.config),
+    ):
+        pass
+
+
+def test_a_host_without_python_is_told_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "ssh").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sh").symlink_to("/bin/sh")
+    with asyncssh_server(tmp_path / "ssh", path=str(tmp_path / "bin")) as server:
+        assert "has no Python 3.11 or newer: install one there" in refusal_of(server, tmp_path)
+
+
+def test_a_host_that_says_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ssh").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/sh").write_text("#!/bin/bash\necho welcome; echo no shells here >&2; exit 1\n")
+    (tmp_path / "bin/sh").chmod(0o755)
+    with asyncssh_server(tmp_path / "ssh", path=str(tmp_path / "bin")) as server:
+        assert "could not be made to start Python" in refusal_of(server, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("host", Target("host")),
+        ("me@build.example:2222", Target("build.example", "me", 2222)),
+        ("me@[::1]:22", Target("::1", "me", 22)),
+    ],
+)
+def test_a_target_is_read(text: str, expected: Target) -> None:
+    assert target(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "@host",
+        "host:",
+        "host:0",
+        "host:70000",
+        "-oProxyCommand=x",
+        "a@-x",
+        "host;id",
+        "a b",
+        "a:secret@host",
+        "::1",
+    ],
+)
+def test_what_is_no_target_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not \[user@\]host\[:port\]"):
+        target(text)
+
+
+# -- where it works --
+
+
+def test_roots_are_absolute_and_the_state_lies_with_the_user_there(ssh_server: SshServer, tmp_path: Path) -> None:
+    with (
+        pytest.raises(ValueError, match="has to be an absolute path on that host"),
+        ssh_operations(ssh_server.target, Wanted(["here"]), config=ssh_server.config),
+    ):
+        pass
+    address = f"{ssh_server.target}:{ssh_server.target.port}"
+    with working(Asked([tmp_path], ssh=address, ssh_config=ssh_server.config)) as operations:
+        operations.vault.save("0123456789abcdef", {"kept": True})
+    home = ssh_server.config.parent
+    assert (home / ".local/state/interlock/toolbox/records/0123456789abcdef.json").exists()
+
+
+async def test_commands_there_get_the_allowed_environment_alone(ssh: Workplace) -> None:
+    text = await box_of(ssh).text("bash", command="env; pwd")
+
+    assert "PATH=" in text
+    assert "OPERATORS_TOKEN" not in text
+    assert "SSH_" not in text
+    assert text.endswith(f"{ssh.root}\n")
+
+
+def test_a_large_file_is_read_in_pieces_from_anywhere(ssh: Workplace) -> None:
+    content = os.urandom(3 * 1024 * 1024 + 17)
+    ssh.put("big.bin", content)
+
+    with ssh.files.open(ssh.at("big.bin")) as file:
+        head = file.read(1000)
+        assert file.seek(0, os.SEEK_END) == len(content)
+        file.seek(2 * 1024 * 1024)
+        middle = file.read(500_000)
+        file.seek(0)
+        assert file.read() == content
+
+    assert (head, middle) == (content[:1000], content[2 * 1024 * 1024 :][:500_000])
+
+
+def test_names_that_are_no_text_survive_the_way(ssh: Workplace) -> None:
+    name = b"caf\xe9".decode(errors="surrogateescape")
+    ssh.put(name, b"x")
+
+    assert [entry.name for entry in ssh.files.entries(ssh.at("."))] == [name]
+    assert ssh.content(name) == b"x"
+
+
+def test_a_search_there_can_be_stopped(ssh: Workplace) -> None:
+    ssh.put("a.txt", b"a" * 60 + b"b\n")
+    stopped = threading.Event()
+    budget = SearchBudget(10, time.monotonic() + 60, stopped.is_set)
+    threading.Timer(0.3, stopped.set).start()
+    slow = expression("(?:(?:(?:a{1,40}){1,40}){1,40}){1,40}c")
+
+    with suppress(OperationError):  # ripgrep needs no time for it, Python would take for ever
+        ssh.operations.search.lines([ssh.at("a.txt")], slow, budget)
+
+    assert time.monotonic() < budget.until - 30
+
+
+# -- what is left --
+
+
+async def test_cancelling_waits_until_the_command_has_ended_there(ssh: Workplace, tmp_path: Path) -> None:
+    started = asyncio.Event()
+    command = f"sleep 300 & echo $! > {tmp_path}/pid; echo started; wait"
+    running = asyncio.create_task(
+        ssh.operations.shell.run(command, cwd=ssh.at("."), timeout_s=60, on_output=lambda _: started.set())
+    )
+    async with asyncio.timeout(20):
+        await started.wait()
+
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert not alive(whole_number(tmp_path / "pid"))
+    assert ssh.files.entries(ssh.at(".")) == []
+
+
+async def test_a_lost_connection_ends_the_command_and_nobody_says_that_it_was_done(
+    own_server: SshServer, tmp_path: Path
+) -> None:
+    with ssh_workplace(tmp_path, own_server) as there:
+        box = box_of(there)
+        command = f"(trap '' TERM; sleep 300) & echo $! > {tmp_path}/pid; echo begun; wait"
+        running = asyncio.create_task(box.result("bash", command=command))
+        pid = await asyncio.to_thread(whole_number, tmp_path / "pid")
+
+        await asyncio.to_thread(own_server.kill_connections)
+        async with asyncio.timeout(20):
+            result = await running
+
+        assert result.is_error
+        assert "whether it was done is not known" in result.output
+        assert result.undo.irreversible
+        await asyncio.to_thread(eventually_blocking, lambda: not alive(pid))
+        assert await box.text("bash", command="echo again") == "again\n"
+
+
+def test_a_replacement_that_is_cut_off_leaves_the_old_file_or_the_new(own_server: SshServer, tmp_path: Path) -> None:
+    old, new = b"o" * 20_000_000, b"n" * 20_000_000
+    with ssh_workplace(tmp_path, own_server) as there:
+        for round_ in range(4):
+            there.put("big.txt", old)
+            before = there.files.snapshot(there.at("big.txt"))
+            timer = threading.Timer(0.05 + 0.15 * round_, own_server.kill_connections)
+            timer.start()
+            try:
+                there.files.replace(before, new, 0o644)
+            except OutcomeUnknownError as error:
+                assert "look before you do it again" in str(error)  # noqa: PT017 -- it may also have been in time
+            timer.join()
+
+            found = eventually_there(there, "big.txt")
+            assert found in (old, new)
+            names = [entry.name for entry in there.files.entries(there.at("."))]
+            assert names == ["big.txt"]
+
+
+def test_what_only_looks_says_that_nothing_changed_and_the_next_call_connects_again(
+    own_server: SshServer, tmp_path: Path
+) -> None:
+    with ssh_workplace(tmp_path, own_server) as there:
+        there.put("a.txt", b"a")
+        with there.files.open(there.at("a.txt")):
+            own_server.kill_connections()
+        eventually_blocking(lambda: not own_server.connections)
+
+        assert eventually_there(there, "a.txt") == b"a"
+
+
+def test_a_change_of_unknown_outcome_can_be_undone_either_way(own_server: SshServer, tmp_path: Path) -> None:
+    with ssh_workplace(tmp_path, own_server) as there:
+        box = box_of(there)
+        there.put("a.txt", b"old\n")
+        files = there.files
+        assert isinstance(files, RemoteFiles)
+        real = type(files).replace
+
+        for done in (False, True):
+
+            def lose(snapshot: Any, content: bytes, mode: int, *, done: bool = done) -> None:
+                if done:
+                    real(files, snapshot, content, mode)
+                raise OutcomeUnknownError("the connection was lost; it is not known")
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(type(files), "replace", staticmethod(lose))
+                result = asyncio.run(box.result("write", path="a.txt", content="new\n"))
+            assert result.is_error
+            assert there.content("a.txt") == (b"new\n" if done else b"old\n")
+            assert not asyncio.run(box.undo(result)).is_error
+            assert there.content("a.txt") == b"old\n"
+
+
+def test_after_failures_nobody_tries_again_at_once(tmp_path: Path) -> None:
+    dialled = []
+
+    async def refused() -> Peer:
+        dialled.append(time.monotonic())
+        raise UnreachableError("the host is away")
+
+    reaching = Reaching("the host", refused, Wanted([str(tmp_path)]))
+    with pytest.raises(UnreachableError, match=r"^the host is away$"), reaching.running():
+        pass
+    assert len(dialled) == 1
+
+
+def test_a_host_that_is_away_is_not_asked_with_every_call(own_server: SshServer, tmp_path: Path) -> None:
+    dialled = []
+
+    async def counted() -> Peer:
+        dialled.append(1)
+        if len(dialled) > 1:
+            raise UnreachableError("the host is away")
+        return await dial(own_server.target, own_server.config)
+
+    reaching = Reaching("the host", counted, Wanted([str(tmp_path)], str(tmp_path / "../state")))
+    with reaching.running():
+        files = operations_of(reaching).files
+        place = Place(files.roots[0])
+        own_server.kill_connections()
+        said = []
+        while len(said) < 5:
+            try:
+                files.stat(place)
+            except UnreachableError as error:
+                said.append(str(error))
+
+    assert len(dialled) == 2
+    assert said[-1].startswith("the host is away; it is not tried again for")
+
+
+def test_roots_that_lead_elsewhere_by_now_are_not_served(own_server: SshServer, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("one")
+    with ssh_operations(
+        own_server.target, Wanted([str(link)], str(tmp_path / "state")), config=own_server.config
+    ) as operations:
+        link.unlink()
+        link.symlink_to("two")
+        own_server.kill_connections()
+        eventually_blocking(lambda: not own_server.connections)
+
+        with pytest.raises(UnreachableError, match=r"lead elsewhere than before|was lost"):
+            operations.files.entries(Place(str(link)))
+
+
+def test_one_far_end_at_a_time_serves_a_toolbox(tmp_path: Path) -> None:
+    with only_end(tmp_path, "ab"):
+        with pytest.raises(StorageError, match="has not ended there yet"), only_end(tmp_path, "ab", wait_s=0.2):
+            pass
+        with only_end(tmp_path, "cd"):
+            pass
+    with only_end(tmp_path, "ab"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_running_when_the_toolbox_ends(own_server: SshServer, tmp_path: Path) -> None:
+    with ssh_workplace(tmp_path, own_server) as there:
+        there.put("a.txt", b"a")
+        assert there.content("a.txt") == b"a"
+
+    eventually_blocking(lambda: not list((tmp_path / "state").glob("end-*")))
+
+
+def eventually_there(there: Workplace, path: str) -> bytes:
+    """The content, once the host is reached again and what was begun there has ended."""
+    found: list[bytes] = []
+
+    def look() -> bool:
+        with suppress(StorageError):
+            found.append(there.content(path))
+        return bool(found)
+
+    eventually_blocking(look)
+    return found[-1]
