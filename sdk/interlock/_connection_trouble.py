@@ -8,7 +8,15 @@ import grpc
 from interlock._connection import Connection
 from interlock._flow import Failure
 
+_BROKE = re.compile("Socket closed|[Cc]onnection reset|[Bb]roken pipe|GOAWAY|keepalive watchdog")
+_NEVER_MADE = re.compile("failed to connect|connections to all backends failing|resolution failed")
 _REFUSED = re.compile(r"CERTIFICATE_VERIFY_FAILED: (?P<why>[^:]+)")
+
+
+def broke(failure: Failure) -> bool:
+    """Whether there was a connection to something that speaks HTTP/2, as far as gRPC's words tell."""
+    lost = failure.code is grpc.StatusCode.UNAVAILABLE and not failure.details
+    return lost and bool(_BROKE.search(failure.message)) and not _NEVER_MADE.search(failure.message)
 
 
 def explained(failure: Failure, connection: Connection) -> Failure:

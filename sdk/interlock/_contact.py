@@ -6,6 +6,7 @@ from typing import Any
 
 import grpc
 
+from interlock._connection_trouble import broke
 from interlock._flow import Answer, Failure
 
 
@@ -30,8 +31,9 @@ class Contact:
         now = time.monotonic()
         if failure.details:
             self._met, self._away_since = True, None  # it said so itself
-        elif failure.code is grpc.StatusCode.UNAVAILABLE and self._away_since is None:
-            self._away_since = now
+        elif failure.code is grpc.StatusCode.UNAVAILABLE:
+            self._met = self._met or broke(failure)
+            self._away_since = now if self._away_since is None else self._away_since
         away_s = 0.0 if self._away_since is None else now - self._away_since
         patient = self._patience is None or away_s < self._patience
         return replace(failure, reached=self._met and patient)

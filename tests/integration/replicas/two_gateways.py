@@ -114,7 +114,7 @@ def tools_of(ledger: Ledger) -> list[Tool[..., Any]]:
 
 @dataclass
 class Replica:
-    """One gateway process, and an agent and an operator at it."""
+    """One gateway process, and an agent and an operator at it, who give it up soon when it is gone."""
 
     process: asyncio.subprocess.Process
     agent: Client
@@ -190,8 +190,8 @@ async def _started(directory: Path, url: str, name: str, stack: AsyncExitStack, 
         line = await process.stdout.readline()
     assert line, log.read_text(encoding="utf-8")
     places = json.loads(line)
-    agent = await stack.enter_async_context(Client(places["agents"][0]))
-    operator = await stack.enter_async_context(Client(places["operators"][0]))
+    agent = await stack.enter_async_context(Client(places["agents"][0], patience=0))
+    operator = await stack.enter_async_context(Client(places["operators"][0], patience=0))
     replica = Replica(process, agent, operator, log)
     await replica.ready()
     return replica

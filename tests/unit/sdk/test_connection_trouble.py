@@ -1,9 +1,12 @@
 """What a client says when there is no connection, in front of gRPC's own words."""
 
+from types import SimpleNamespace
+
 import grpc
 import pytest
 from interlock._connection import Connection
-from interlock._connection_trouble import explained
+from interlock._connection_trouble import broke, explained
+from interlock._contact import Contact
 from interlock._flow import Failure
 from interlock.tls import ClientTls
 
@@ -57,3 +60,43 @@ def test_a_connection_that_tls_kept_from_being_made_says_so(said: str, connectio
 )
 def test_other_failures_are_left_as_they_are(failure: Failure) -> None:
     assert explained(failure, Connection("g:1")) is failure
+
+
+@pytest.mark.parametrize(
+    ("said", "was_there"),
+    [
+        ("Socket closed", True),
+        ("recvmsg:Connection reset by peer", True),
+        ("GOAWAY received; Error code: 0; Debug Text: the gateway ends", True),
+        (CLOSED, False),
+        (RESET, False),
+        (NOT_THERE, False),
+        ("DNS resolution failed for gateway:7080", False),
+        ("connections to all backends failing; last error: UNAVAILABLE: ipv4:10.0.0.1:7080: Socket closed", False),
+    ],
+)
+def test_a_connection_that_broke_is_known_from_one_that_was_never_made(said: str, *, was_there: bool) -> None:
+    failure = Failure(grpc.StatusCode.UNAVAILABLE, said, b"", 0.0)
+    assert broke(failure) is was_there
+    assert Contact(None).failed(failure).reached is was_there
+    assert Contact(0).failed(failure).reached is False
+
+
+def test_who_has_answered_once_counts_as_there_until_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("interlock._contact.time", SimpleNamespace(monotonic=lambda: now[0]))
+    lost = Failure(grpc.StatusCode.UNAVAILABLE, NOT_THERE, b"", 0.0)
+    for_good, impatient = Contact(None), Contact(10.0)
+    assert not for_good.failed(lost).reached
+    for contact in (for_good, impatient):
+        contact.answered("a message")
+    assert impatient.failed(lost).reached
+    now[0] += 9.9
+    assert impatient.failed(lost).reached
+    now[0] += 0.2
+    assert not impatient.failed(lost).reached
+    assert for_good.failed(lost).reached
+    # Whoever refuses is there.
+    assert impatient.failed(Failure(grpc.StatusCode.UNAVAILABLE, "no", b"of the gateway", 0.0)).reached
+    now[0] += 5.0
+    assert impatient.failed(lost).reached
