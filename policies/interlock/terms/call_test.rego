@@ -284,6 +284,7 @@ querying(call, statement, found) := object.union(call, {
 			"kinds": ["select"],
 			"effects": ["read"],
 			"functions": [],
+			"calls": [],
 			"statements": [object.union(
 				{
 					"argument": "/sql",

@@ -12,6 +12,24 @@ reads_only if {
 	query.parse_error == false
 	query.dynamic == false
 	query.effects == ["read"]
+	is_array(query.calls)
+	every name in query.calls {
+		reading_function(name)
+	}
+}
+
+# A function of the database itself that only reads, or one of the operator's. A name with a schema is another function
+# than one without.
+reading_function(name) if {
+	data.interlock.settings.sql.reading_functions[name]
+} else if {
+	data.interlock.settings.sql.own_reading_functions[name]
+} else if {
+	startswith(name, "pg_catalog.")
+	data.interlock.settings.sql.reading_functions[trim_prefix(name, "pg_catalog.")]
+} else if {
+	startswith(name, "information_schema.")
+	data.interlock.settings.sql.reading_functions[trim_prefix(name, "information_schema.")]
 }
 
 # Whether it may do more than change rows: more than one thing, or what is not understood.

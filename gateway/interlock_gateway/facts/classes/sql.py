@@ -59,7 +59,9 @@ def _dialect(request: FactRequest) -> str:
 def _document(readings: Sequence[tuple[str, Reading]], dialect: str) -> JsonObject:
     found = [(pointer, statement, names) for pointer, reading in readings for statement, names in reading.statements]
     errors = list(dict.fromkeys(problem for _, reading in readings for problem in reading.problems))
-    if any(len(statement.functions) > MAX_FUNCTIONS for _, statement, _ in found):
+    functions = {name for _, statement, _ in found for name in statement.functions}
+    calls = {name for _, statement, _ in found for name in statement.calls}
+    if len(functions) > MAX_FUNCTIONS or len(calls) > MAX_FUNCTIONS:
         errors.append(f"more than {MAX_FUNCTIONS} functions")
     if any(len(statement.reads) + len(statement.writes) > MAX_TABLES for _, statement, _ in found):
         errors.append(f"more than {MAX_TABLES} tables")
@@ -73,7 +75,8 @@ def _document(readings: Sequence[tuple[str, Reading]], dialect: str) -> JsonObje
         "dialect": dialect[:MAX_NAME] or None,
         "kinds": [*sorted({statement.kind[:MAX_NAME] for _, statement, _ in found})],
         "effects": [*sorted({statement.effect for _, statement, _ in found})],
-        "functions": _names(name for _, statement, _ in found for name in statement.functions),
+        "functions": _names(functions),
+        "calls": _names(calls),
         "statements": statements,
     }
 

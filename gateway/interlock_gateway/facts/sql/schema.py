@@ -47,6 +47,7 @@ SQL_SCHEMA = _object(
         "kinds": _STRINGS,
         "effects": _STRINGS,
         "functions": _STRINGS,
+        "calls": _STRINGS,
         "statements": {"type": "array", "items": _STATEMENT},
     }
 )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from interlock_gateway.facts.sql.calls import NO_FUNCTIONS, behind_values, called, named_before_parentheses
 from interlock_gateway.facts.sql.lexing import Kind, Token, plainly
 from interlock_gateway.facts.sql.structure import Condition, Table, understand
 from interlock_gateway.facts.sql.tongues import Tongue
@@ -21,20 +22,11 @@ from interlock_gateway.facts.sql.verbs import (
 
 MAX_SHOWN = 240
 _EXPLAIN_WORDS = frozenset({"VERBOSE", "QUERY", "PLAN", "EXTENDED", "PARTITIONS", "ANALYZE", "ANALYSE", "FORMAT"})
-_NO_FUNCTIONS = frozenset(
-    {
-        *("AND", "OR", "NOT", "IN", "EXISTS", "VALUES", "FROM", "JOIN", "ON", "USING", "WHERE", "HAVING", "SELECT"),
-        *("AS", "OVER", "BY", "THEN", "ELSE", "WHEN", "CASE", "UNION", "ALL", "ANY", "SOME", "EXCEPT", "INTERSECT"),
-        *("WITH", "DISTINCT", "LIMIT", "OFFSET", "BETWEEN", "LIKE", "IS", "SET", "INTO", "KEY", "INDEX", "TABLE"),
-        *("FILTER", "WITHIN", "GROUP", "ROWS", "RANGE", "RETURNING", "RECURSIVE", "LATERAL", "INTERVAL", "TOP"),
-    }
-)
-
 _NAMES_THERE = frozenset({"LIMIT", "OFFSET", "FILTER", "WITHIN", "ROWS", "RANGE", "LATERAL", "INTERVAL"})
 """Those of them that may be the name of a table in SQL Server, and behind which no name follows elsewhere."""
 _NAMES_TOO = frozenset({"USING", "RETURNING", "RECURSIVE"})
 """Those that may be one there, and behind which one may follow elsewhere."""
-_NO_OPERANDS = (_NO_FUNCTIONS - _NAMES_THERE) | {"COLUMN", "ADD", "DROP", "TO", "REFERENCES", "UPDATE"}
+_NO_OPERANDS = (NO_FUNCTIONS - _NAMES_THERE) | {"COLUMN", "ADD", "DROP", "TO", "REFERENCES", "UPDATE"}
 """Words behind which a statement is not complete, so that a name may follow."""
 _STARTING = HIDDEN | RUN_ON | {"FETCH"}
 
@@ -47,7 +39,8 @@ class Statement:
     """What one statement does. `kind` is its first word or what it turned out to be, in lower case; `object` the next.
 
     `effect` is the gravest thing it does. `files` says that it reads or writes files of the server, `programs` that it
-    starts one. `problem` says why it is not understood, and then it may do anything.
+    starts one. `calls` are its functions, with their schemas. `problem` says why it is not understood, and then it may
+    do anything.
     """
 
     kind: str
@@ -59,6 +52,7 @@ class Statement:
     writes: tuple[Table, ...] = ()
     condition: Condition | None = None
     functions: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
     files: bool = False
     programs: bool = False
     problem: str | None = None
@@ -143,7 +137,8 @@ def _named(statement: Sequence[Token], kind: str, effect: Effect, **more: object
         object=following.lower() if following.isidentifier() else "",
         effect=effect,
         text=_shown(statement),
-        functions=_functions(statement),
+        functions=tuple(sorted(named_before_parentheses(statement) | behind_values(statement))),
+        calls=called(statement),
         **more,  # type: ignore[arg-type]  # fields of Statement
     )
 
@@ -154,7 +149,7 @@ def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
     effect = EFFECT_OF.get(first, "unknown")
     plain = _named(statement, first.lower(), effect, files=_files(statement), programs=_programs(statement))
     if first == "PRAGMA":
-        return replace(plain, effect="read" if _asks(words(statement)) else "session")
+        return replace(plain, effect="read" if _asks(words(statement)) else "session", calls=())
     if effect == "unknown":
         return _doubted(plain, f"a statement that begins with {first[:40]!r} is not known")
     rendered = statement
@@ -267,36 +262,6 @@ def _is_name(last: Sequence[Token]) -> bool:
     if before.kind is Kind.SIGN:
         return before.text in {".", "@", "#"} or (text in _NAMES_TOO and before.text not in {")", "]"})
     return text in _NAMES_TOO and before.kind is Kind.WORD and before.text in _NO_OPERANDS - {"WITH", text}
-
-
-def _functions(statement: Sequence[Token]) -> tuple[str, ...]:
-    """The names before an opening parenthesis, in lower case; also those of tables with columns behind them.
-
-    PostgreSQL calls `(x).name` as it does `name(x)`.
-    """
-    names = {
-        token.text.lower()
-        for token, following in pairwise(statement)
-        if following.text == "(" and following.kind is Kind.SIGN
-        if token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.text not in _NO_FUNCTIONS)
-    }
-    return tuple(sorted(names | _behind_values(statement)))
-
-
-def _behind_values(statement: Sequence[Token]) -> set[str]:
-    """The names behind dots of which the first stands behind a parenthesis or a bracket, in lower case."""
-    names: set[str] = set()
-    of_value = False
-    for before, dot, name in zip(statement, statement[1:], statement[2:], strict=False):
-        if dot.kind is not Kind.SIGN or dot.text != ".":
-            continue
-        if before.kind not in {Kind.WORD, Kind.QUOTED}:
-            of_value = before.kind is Kind.SIGN and before.text in {")", "]"}
-        elif before.text.lower() not in names:
-            of_value = False
-        if of_value and name.kind in {Kind.WORD, Kind.QUOTED}:
-            names.add(name.text.lower())
-    return names
 
 
 def _files(statement: Sequence[Token]) -> bool:

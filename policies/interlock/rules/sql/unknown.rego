@@ -1,0 +1,48 @@
+package interlock.rules.sql
+
+# METADATA
+# title: Functions of which nothing is known
+# description: |
+#   A statement that calls a function does whatever the function does. Those that are known to only read are listed in the
+#   settings; about others a person decides, or the settings say what is done.
+# custom:
+#   requirements: [PIPE-5, POL-3, POL-4]
+findings contains {
+	"verdict": data.interlock.settings.sql.unknown_functions,
+	"code": "sql_unknown_function",
+	"message": sprintf(
+		"it is not known that these functions only read: %s; use the database's own, or ask for them to be listed",
+		[data.interlock.rules.shown(unknown_functions)],
+	),
+	"rule": "sql/unknown",
+} if {
+	asked_for(data.interlock.settings.sql.unknown_functions)
+	query
+	not about_no_rows
+	count(unknown_functions) > 0
+}
+
+# Names before parentheses in other statements are those of what they make. Other rules speak of these.
+about_no_rows if {
+	count(query.effects) > 0
+	every effect in query.effects {
+		effect in {"schema", "privilege", "transaction", "session", "admin", "code"}
+	}
+}
+
+unknown_functions contains name if {
+	calls_told
+	some name in query.calls
+	not reading_function(name)
+	not known_otherwise(name)
+}
+
+unknown_functions contains "functions that are not told" if not calls_told
+
+calls_told if is_array(query.calls)
+
+# Another rule speaks of it.
+known_otherwise(name) if {
+	some list in ["changing_functions", "evaluating_functions", "reaching_functions"]
+	data.interlock.settings.sql[list][name]
+}
