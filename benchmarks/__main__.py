@@ -21,6 +21,7 @@ from pathlib import Path
 import messages
 import processes
 import uvloop
+from bounds import bounds_of, shown
 from decisions import decision_figures
 from interlock_gateway.sessions.awake import AWAKE_S
 from replay import replay_figures
@@ -63,6 +64,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--json", type=Path, default=HERE / "results" / "last.json")
     parser.add_argument("--calls-only", action="store_true", help="leave out decisions and replay")
+    parser.add_argument("--hold", action="store_true", help="end with 1 when something wanted was missed")
     asked = parser.parse_args()
     if shutil.which("go") is None or shutil.which("taskset") is None:
         print("the benchmark needs Go (for a load generator that costs little) and taskset; nothing was measured")
@@ -74,7 +76,9 @@ def main() -> int:
     _print(report)
     asked.json.parent.mkdir(parents=True, exist_ok=True)
     asked.json.write_text(json.dumps(report, indent=2) + "\n")
-    return 0
+    bounds = list(bounds_of(report))
+    print(f"\nwanted:\n{shown(bounds)}")
+    return 0 if all(one.holds for one in bounds) or not asked.hold else 1
 
 
 def _measure(directory: Path, rounds: int, seconds: float) -> dict[str, object]:
@@ -189,20 +193,24 @@ def _processor() -> str:
 def _print(report: dict[str, object]) -> None:
     print(f"\n{report['machine']}, {report['rounds']} rounds of {report['seconds']} s, medians\n")
     header = f"{'':<20}{'input':>8}{'at once':>9}{'calls/s':>10}{'of proxy':>10}{'p50 ms':>9}{'added':>8}{'p99 ms':>9}"
-    print(f"{header}{'added':>8}{'CPU us':>9}")
+    print(f"{header}{'added':>8}{'to direct':>11}{'CPU us':>9}")
     proxy: dict[str, float] = {}
+    direct: dict[str, float] = {}
     for row in report["figures"]:  # type: ignore[attr-defined]  # a list of dictionaries, made above
         if row["what"] == "bare proxy":
             proxy = row
-        shown = f"{row['what']:<20}{row['input_bytes']:>8}{row['concurrency']:>9}{row['calls_per_second']:>10.0f}"
+        elif row["what"] == "direct":
+            direct = row
+        line = f"{row['what']:<20}{row['input_bytes']:>8}{row['concurrency']:>9}{row['calls_per_second']:>10.0f}"
         if row["what"].startswith("gateway"):
-            shown += f"{row['calls_per_second'] / proxy['calls_per_second']:>10.0%}{row['p50_ms']:>9.2f}"
-            shown += (
+            line += f"{row['calls_per_second'] / proxy['calls_per_second']:>10.0%}{row['p50_ms']:>9.2f}"
+            line += (
                 f"{row['p50_ms'] - proxy['p50_ms']:>8.2f}{row['p99_ms']:>9.2f}{row['p99_ms'] - proxy['p99_ms']:>8.2f}"
+                f"{row['p50_ms'] - direct['p50_ms']:>11.2f}"
             )
         else:
-            shown += f"{'':>10}{row['p50_ms']:>9.2f}{'':>8}{row['p99_ms']:>9.2f}{'':>8}"
-        print(f"{shown}{row['server_cpu_us']:>9.0f}")
+            line += f"{'':>10}{row['p50_ms']:>9.2f}{'':>8}{row['p99_ms']:>9.2f}{'':>8}{'':>11}"
+        print(f"{line}{row['server_cpu_us']:>9.0f}")
     print(f"\nready after {report['start_s']:.2f} s (the first time {report['first_start_s']:.2f} s)")
     print(f"resident memory, idle, {report['processes']} processes: {report['idle_resident_mib']:.0f} MiB")
     if "decisions" in report:
