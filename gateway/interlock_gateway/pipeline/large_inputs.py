@@ -22,7 +22,7 @@ from interlock_gateway.core.document import Document, InvalidDocumentError
 from interlock_gateway.pipeline.allocator import give_back, keep_freed
 from interlock_gateway.pipeline.canonical import canonical_pieces
 from interlock_gateway.pipeline.read_input import read_input
-from interlock_gateway.pipeline.reading_process import ReadingProcess
+from interlock_gateway.pipeline.reading_process import ReadingProcess, StarvedError
 
 LARGE_BYTES = 64 * 1024
 """What is no larger is read where it is: handing it over takes as long."""
@@ -104,9 +104,7 @@ class LargeInputs:
 
     def _read_beside(self, wanted: LargeInput) -> Document:
         try:
-            if self._process is None:
-                self._process = ReadingProcess()
-            return self._process.read(wanted.raw, wanted.max_depth, wanted.schema, wanted.meanwhile)
+            return self._read_in_process(wanted)
         except InvalidDocumentError:
             raise
         except OSError as error:
@@ -118,6 +116,17 @@ class LargeInputs:
             # What it has still to say would be taken for the answer to the next.
             self._end_process()
             raise
+
+    def _read_in_process(self, wanted: LargeInput) -> Document:
+        """Read it behind all others; who gets no turn there gives its place to one that goes on, behind some."""
+        if self._process is None:
+            self._process = ReadingProcess(gives_way=True)
+        try:
+            return self._process.read(wanted.raw, wanted.max_depth, wanted.schema, wanted.meanwhile)
+        except StarvedError:
+            self._end_process()
+            self._process = ReadingProcess(gives_way=False)
+            return self._process.read(wanted.raw, wanted.max_depth, wanted.schema, wanted.meanwhile)
 
     def _end_process(self) -> None:
         process, self._process = self._process, None

@@ -25,7 +25,7 @@ from interlock_gateway.pipeline import reading_process, reading_worker
 from interlock_gateway.pipeline.canonical import canonical
 from interlock_gateway.pipeline.large_inputs import LargeInput, LargeInputs
 from interlock_gateway.pipeline.schema import CompiledSchema
-from scheduling import place_of
+from scheduling import IDLE, Place, place_of
 from waiting import eventually
 
 RAW = json.dumps({"text": "x" * 100_000}).encode()
@@ -129,7 +129,10 @@ async def _take_turns(large: LargeInputs) -> None:
 
 
 @pytest.mark.req("REL-7")
-async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothing_to_read() -> None:
+async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothing_to_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading_process, "STARVED", 0.0)
     async with reading(spare_s=0.0) as large:
         assert not large.process_ids
         threads: list[str] = []
@@ -139,8 +142,43 @@ async def test_a_large_input_is_read_in_a_process_that_ends_when_there_is_nothin
         assert threads == ["inputs_0"]
         reader = large.process_ids[0]
         ours = place_of(os.getpid())
-        assert place_of(reader) == replace(ours, nice=min(ours.nice + 5, 19)), "in our session, or it would not count"
+        assert place_of(reader) == Place(IDLE, 19, ours.session), "in our session, or it would not count"
         await eventually(lambda: large.process_ids == ())
+
+
+@pytest.mark.req("REL-7", "REL-8")
+async def test_who_reads_behind_all_others_and_gets_no_turn_gives_its_place_to_one_that_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with reading() as large:
+        read = partial(large.read, LargeInput(RAW, len(RAW), 8), "me")
+        with monkeypatch.context() as patched:
+            patched.setattr(reading_process, "STARVED", 0.0)  # on a busy machine it may starve at once
+            expected = await read()
+        (starving,) = large.process_ids
+        os.kill(starving, signal.SIGSTOP)
+        async with asyncio.timeout(10.0):
+            assert await read() == expected
+        (other,) = large.process_ids
+        assert gone(starving)
+        ours = place_of(os.getpid())
+        assert place_of(other) == replace(ours, nice=min(ours.nice + 5, 19)), "behind others, but not behind all"
+        assert await read() == expected
+        assert large.process_ids == (other,)
+
+
+@pytest.mark.req("REL-7")
+async def test_who_puts_a_large_input_together_lets_others_go_first_with_every_piece(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    let: list[str] = []
+    monkeypatch.setattr(
+        reading_process, "let_others_go", lambda: let.append(threading.current_thread().name), raising=False
+    )
+    raw = json.dumps({"text": "x" * 4_000_000}).encode()
+    async with reading() as large:
+        await large.read(LargeInput(raw, len(raw), 8), "me")
+    assert let.count("inputs_0") == len(let) > len(raw) / reading_worker.PIECE_BYTES
 
 
 @pytest.mark.req("PIPE-4", "REL-7")
