@@ -264,7 +264,7 @@ class Gateway:
                 await self.rooms.parts.sessions.flush()
                 await self.rooms.parts.counts.flush()
                 await self.rooms.pipeline.settle()
-                await self._count_pending(await self.rooms.parts.sessions.expire())
+                await self._count_pending(await self.rooms.pipeline.endings.expire())
                 await self._count_checkpoints(await self.rooms.pipeline.held.keep_house())
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})

@@ -9,17 +9,20 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from interlock_gateway.audit.chain import timestamp
+from interlock_gateway.audit.masked_arguments import ARGUMENTS as INPUT_POINTER
+from interlock_gateway.audit.masked_arguments import masked_input, pointers_to_arguments
 from interlock_gateway.audit.masking import AuditRecord, RawJson
 from interlock_gateway.core.call import CallKind, CallStatus
 from interlock_gateway.core.content import Artifact
 from interlock_gateway.core.decision import NO_OBLIGATIONS, Decision, Obligations
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.core.pending import ResolutionNote
 from interlock_gateway.core.session import Principal
 
 DECISION_PATH = "interlock/decision"
 LARGEST_INPUT = 4 * 1024
-INPUT_POINTER = "/input/call/input"
 INPUT_MEMBER = b'"input":'
+EXTRA_POINTER = "/resolution/extra"
 
 
 class ReceiptKind(StrEnum):
@@ -46,7 +49,8 @@ class ReceiptFacts(NamedTuple):
     document that policy saw, as the very text it was given, in which `call_input`, the call's own input, stands as
     `"input":<call_input>`; empty when policy was not asked. `call_input_sha256` is its digest in hex, when that is
     known already. `status` is `None` in an intent. `redactions` is how many
-    secrets were masked in the result. `undoes` is the operation that the call takes back.
+    secrets were masked in the result. `undoes` is the operation that the call takes back, `resolution` what was asked
+    for a pending action.
     """
 
     kind: ReceiptKind
@@ -73,6 +77,7 @@ class ReceiptFacts(NamedTuple):
     durations: Mapping[str, float] = MappingProxyType({})
     pending_id: str = ""
     undoes: str = ""
+    resolution: ResolutionNote | None = None
     approval: Approval | None = None
     replica: str = ""
     trace_id: str = ""
@@ -104,11 +109,30 @@ def build_receipt(facts: ReceiptFacts) -> AuditRecord:
         "metrics": {f"timer_interlock_{stage}_ns": round(lasted * 1e9) for stage, lasted in facts.durations.items()},
     }
     _add_outcome(record, facts)
+    erased, masked = list[JsonValue](), list[JsonValue]()
     if facts.policy_input:
-        record["input"], erased = _input(facts)
-        if erased:
-            record["erased"] = [INPUT_POINTER]
+        record["input"], replaced = _input(facts)
+        erased += [INPUT_POINTER] * replaced
+        if hidden := pointers_to_arguments(decision.obligations.redact):
+            record["input"], masked = masked_input(record["input"], hidden)
+    if facts.resolution is not None:
+        record["resolution"], replaced = _resolution(facts.resolution)
+        erased += [EXTRA_POINTER] * replaced
+    record |= {name: places for name, places in (("erased", erased), ("masked", masked)) if places}
     return record
+
+
+def _resolution(said: ResolutionNote) -> tuple[JsonObject, bool]:
+    """What was asked for a pending action, and whether `extra` was too large and is replaced by its digest and size."""
+    told: JsonObject = {"action": said.action, "reason": said.reason}
+    named = {name: getattr(said, name) for name in ("pending_id", "label", "source_tool", "tool", "input_sha256")}
+    told |= {name: value for name, value in named.items() if value}
+    if said.extra is None:
+        return told, False
+    raw = json.dumps(dict(said.extra), ensure_ascii=False).encode("utf-8", "replace")
+    if len(raw) <= LARGEST_INPUT:
+        return {**told, "extra": dict(said.extra)}, False
+    return {**told, "extra": {"sha256": hashlib.sha256(raw).hexdigest(), "bytes": len(raw)}}, True
 
 
 def _result(decision: Decision) -> JsonObject:

@@ -80,6 +80,7 @@ class AuditRecorder:
             durations=_durations(run),
             pending_id=_pending_id(run, result),
             undoes=run.undoes,
+            resolution=run.resolution,
             approval=_approval(run.checkpoint) if run.checkpoint is not None else None,
             replica=self._replica,
             trace_id=trace.trace_id if trace is not None else "",
@@ -107,4 +108,6 @@ def _durations(run: CallRun) -> dict[str, float]:
 def _pending_id(run: CallRun, result: CallResult | None) -> str:
     if run.pending is not None:
         return run.pending.pending_id
+    if run.resolution is not None and run.resolution.pending_id:
+        return run.resolution.pending_id
     return result.pending.pending_id if result is not None and result.pending is not None else ""

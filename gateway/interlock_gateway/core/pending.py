@@ -1,6 +1,6 @@
 """Pending actions: previewed changes that wait for `resolve` (PREV-1 to PREV-14)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
@@ -50,6 +50,36 @@ class PendingOrigin(StrEnum):
 
     PREVIEW = "preview"
     PROVIDER = "provider"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionNote:
+    """What was asked for a pending action, and why: for receipts, and for the details of the answer (AUD-1, PREV-9).
+
+    `action` is `apply`, `discard`, or `settle` when somebody says what came of it. `extra` is `None` when none was
+    given. From `pending_id` on it says what that is about, empty as long as nothing was found; `input_sha256` is the
+    digest of the input that was previewed.
+    """
+
+    action: str
+    reason: str
+    extra: FrozenJsonObject | None = None
+    pending_id: str = ""
+    label: str = ""
+    source_tool: str = ""
+    tool: str = ""
+    input_sha256: str = ""
+
+    def about(self, action: "PendingAction") -> "ResolutionNote":
+        """The same about `action`."""
+        return replace(
+            self,
+            pending_id=action.pending_id,
+            label=action.label,
+            source_tool=action.source_tool,
+            tool=action.tool,
+            input_sha256=action.digest,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ class Beginnings:
             on_event=resolving.on_event,
             resolving=resolving,
             pending=action,
+            resolution=resolving.resolution,
             checkpoint=resolving.checkpoint,
             resuming=resolving.resuming,
             undoes=action.operation_id,

@@ -50,6 +50,7 @@ class CallPipeline:
         self._previewer = Previewer(parts)
         self._beginnings = Beginnings(parts)
         self._resolver = Resolver(parts, self, self._beginnings)
+        self.endings = self._resolver.endings
         self._conclusion = Conclusion(parts)
         self._interception = interception(parts, self._conclusion)
         self._asking = Asking(parts)
@@ -161,6 +162,7 @@ class CallPipeline:
         """Close a session: its pending actions are discarded, and the calls in it that wait for people end."""
         live, discarded = await self._parts.sessions.close(principal, session_id)
         self._parts.observer.pending_changed(-len(discarded))
+        self.endings.closed(discarded)
         await self.held.end_session(session_id)
         return live, discarded
 

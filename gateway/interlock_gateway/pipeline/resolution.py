@@ -1,9 +1,10 @@
 """What a `resolve` call says, and what its answer's details hold (PREV-3, PREV-9)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject
-from interlock_gateway.core.pending import ResolveAction
+from interlock_gateway.core.pending import ResolutionNote, ResolveAction
 
 OUTCOMES = ("applied", "not_applied")
 """What `extra.outcome` may say about an action of unknown outcome (PREV-14)."""
@@ -57,19 +58,24 @@ class ResolveArguments:
             outcome=outcome if isinstance(outcome, str) and outcome in OUTCOMES else "",
         )
 
+    @property
+    def note(self) -> ResolutionNote:
+        """What is asked for, about nothing yet."""
+        return ResolutionNote(self.action.value, self.reason, self.extra if self.has_extra else None)
 
-def resolution_details(
-    arguments: ResolveArguments, source_tool: str, label: str, source: FrozenJsonObject | None = None
-) -> JsonObject:
-    """The `details` of a `resolve` answer (PREV-9)."""
-    details: JsonObject = {
-        "action": arguments.action.value,
-        "reason": arguments.reason,
-        "sourceToolName": source_tool,
-        "label": label,
-    }
-    if arguments.has_extra:
-        details["extra"] = dict(arguments.extra)
-    if source is not None:
-        details["sourceResultDetails"] = dict(source)
+
+def resolution_details(said: ResolutionNote) -> JsonObject:
+    """The `details` of a `resolve` answer, without the provider's own; what is not known yet is left out (PREV-9)."""
+    details: JsonObject = {"action": said.action, "reason": said.reason}
+    if said.label or said.source_tool:
+        details |= {"sourceToolName": said.source_tool, "label": said.label}
+    if said.extra is not None:
+        details["extra"] = dict(said.extra)
     return details
+
+
+def with_details(result: CallResult, said: ResolutionNote | None) -> CallResult:
+    """`result` with what was asked for in its details, whatever came of it (PREV-9)."""
+    if said is None:
+        return result
+    return replace(result, details={**resolution_details(said), **result.details})

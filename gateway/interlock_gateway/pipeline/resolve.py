@@ -6,9 +6,8 @@ from typing import Protocol
 from interlock_gateway.core.call import CallResult, CallStatus
 from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.content import Text
-from interlock_gateway.core.decision import Decision, DecisionError, GatewayErrorCode, Reason, Verdict
+from interlock_gateway.core.decision import DecisionError
 from interlock_gateway.core.document import InvalidDocumentError
-from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import Resolution, StandingHandler, ToolOutcome
 from interlock_gateway.core.pending import (
     NOTHING_PENDING,
@@ -18,17 +17,23 @@ from interlock_gateway.core.pending import (
     PendingState,
     ResolveAction,
 )
-from interlock_gateway.errors import ProviderError
 from interlock_gateway.pipeline.beginnings import Beginnings
-from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
+from interlock_gateway.pipeline.bind import call_digest
+from interlock_gateway.pipeline.discarding import Discarding
+from interlock_gateway.pipeline.dispatch import Dispatcher
+from interlock_gateway.pipeline.endings import Endings
 from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.preview import Previewer, input_digest
 from interlock_gateway.pipeline.read_input import read_input
-from interlock_gateway.pipeline.resolution import Answered, ResolveArguments, resolution_details
+from interlock_gateway.pipeline.rejecting import resolution_of
+from interlock_gateway.pipeline.resolution import Answered, ResolveArguments, with_details
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.saying import Core as Concluding
+from interlock_gateway.pipeline.saying import Saying
+from interlock_gateway.pipeline.settle_pending import PendingSettlement
 from interlock_gateway.pipeline.settling import Settling
-from interlock_gateway.pipeline.standing_apply import StandingApply, source_details
+from interlock_gateway.pipeline.standing_apply import StandingApply, with_source
 from interlock_gateway.registry.registered import RegisteredTool
 
 RESOLVE_TOOL = "resolve"
@@ -37,15 +42,11 @@ MAX_ERROR = 1000
 STATE_CHANGED = "The state has changed since the preview. Nothing was applied. This is a fresh preview of the change."
 
 
-class Core(Protocol):
+class Core(Concluding, Protocol):
     """What resolving needs of the pipeline it is part of."""
 
     async def decided_and_run(self, run: CallRun, enforce: "Enforce") -> CallResult:
         """Decide, enforce, hand over the receipt."""
-        ...
-
-    async def concluded(self, run: CallRun, result: CallResult) -> CallResult:
-        """Hand over the receipt of an answer that policy was not asked about."""
         ...
 
 
@@ -66,10 +67,18 @@ class Resolver:
         self._beginnings = beginnings
         self._dispatcher = Dispatcher(parts)
         self._previewer = Previewer(parts)
-        self.settling = Settling(parts.store.pending, parts.clock)
+        self._saying = Saying(parts, core)
+        self._discarding = Discarding(parts, self._saying)
+        self._settlement = PendingSettlement(parts)
+        self.endings = Endings(parts, beginnings)
+        self.settling = Settling(parts.store.pending, parts.clock, self.endings.closed)
 
     async def resolve(self, run: CallRun) -> CallResult:
-        """One `resolve` call, from its arguments to its answer."""
+        """One `resolve` call, from its arguments to its answer; whatever that is, it says what was asked for."""
+        result = await self._answered(run)
+        return with_details(result, run.resolution)
+
+    async def _answered(self, run: CallRun) -> CallResult:
         try:
             arguments = await self._arguments(run)
         except InvalidDocumentError as error:
@@ -77,32 +86,34 @@ class Resolver:
             refusal = run.refused("invalid_input", error.message, revision=engine.revision, profile=engine.profile)
             return await self._core.concluded(run, refusal)
         except Answered as answered:
-            return await self._said(run, answered.text, code=answered.code, is_error=True)
+            return await self._saying.said(run, answered.text, code=answered.code, is_error=True)
+        run.resolution = arguments.note
+        if not run.digest:
+            run.digest = call_digest(run, run.document, self._parts.engine.revision)
         if not self._parts.recorder.healthy:
-            run.decision = self._decision(run, "audit_unavailable")
-            refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
-            return await self._core.concluded(run, refusal)
+            return await self._saying.without_receipts(run)
         if run.resuming is not None:
             return await self._apply_approved(run, run.resuming, arguments)
         return await self._resolved(run, arguments)
 
     async def _resolved(self, run: CallRun, arguments: ResolveArguments) -> CallResult:
         if arguments.outcome:
-            return await self._settle(run, arguments)
+            return await self._settlement.by_agent(run, arguments, self._saying)
         top = await self._parts.store.pending.top_pending(run.session_id, self._parts.clock.now())
         if top is None:
             return await self._nothing_queued(run, arguments)
         return await self._resolve_top(run, top, arguments)
 
     async def _resolve_top(self, run: CallRun, top: PendingAction, arguments: ResolveArguments) -> CallResult:
+        run.resolution = arguments.note.about(top)
         if arguments.pending_id and arguments.pending_id != top.pending_id:
             text = (
                 f"{arguments.pending_id} is not the top pending action. The top is {top.pending_id}: {top.label}. "
                 "Resolve that one first."
             )
-            return await self._said(run, text, code="not_the_top", is_error=True)
+            return await self._saying.said(run, text, code="not_the_top", is_error=True)
         if arguments.action is ResolveAction.DISCARD:
-            return await self._discard(run, top, arguments)
+            return await self._discarding.discard(run, top, run.resolution)
         return await self._apply(run, top, arguments)
 
     async def _arguments(self, run: CallRun) -> ResolveArguments:
@@ -122,11 +133,10 @@ class Resolver:
         tool = self._parts.registry.find(top.tool, run.live.session.owner)
         problem = _no_longer_the_same(tool, top)
         if tool is None or problem is not None:
-            return await self._said(run, problem or "", code="tool_changed", is_error=True)
+            return await self._saying.said(run, problem or "", code="tool_changed", is_error=True)
         claimed = await self._parts.store.pending.claim_pending(top.pending_id, run.call_id, self._parts.clock.now())
         if claimed is None:
-            text = "The pending action is being resolved already, or has expired."
-            return await self._said(run, text, code="already_claimed", is_error=True)
+            return await self._saying.taken(run)
         return await self._apply_claimed(run, tool, claimed, arguments)
 
     async def _apply_approved(self, run: CallRun, approval: Checkpoint, arguments: ResolveArguments) -> CallResult:
@@ -156,11 +166,12 @@ class Resolver:
         self, run: CallRun, tool: RegisteredTool, claimed: PendingAction, arguments: ResolveArguments
     ) -> CallResult:
         run.live.pending_count = max(0, run.live.pending_count - 1)
+        run.resolution = arguments.note.about(claimed)
         applying = self._beginnings.for_pending(run, tool, claimed)
         applying.before_waiting = lambda: self._put_back(applying, claimed)
-        applying.wrap = lambda result: _applied_answer(applying, claimed, arguments, result)
+        applying.wrap = lambda result: _applied_answer(applying, result)
         if claimed.origin is PendingOrigin.PROVIDER:
-            applying.sender = lambda deadline_s: self._apply_pushed(applying, claimed, arguments, deadline_s)
+            applying.sender = lambda deadline_s: self._apply_pushed(applying, claimed, deadline_s)
         run.journaled = True  # the run that applies keeps this call id's outcome
         run.applying = applying
         if run.cancelled:
@@ -218,10 +229,11 @@ class Resolver:
             return _reminded(replace(again, content=(Text(STATE_CHANGED.split(" This", 1)[0]), *again.content)))
         return replace(again, content=(Text(STATE_CHANGED), *again.content))
 
-    async def _apply_pushed(
-        self, run: CallRun, action: PendingAction, arguments: ResolveArguments, deadline_s: float
-    ) -> ToolOutcome:
-        return await self._dispatcher.provider_of(run).apply_pending(_resolution(run, action, arguments, deadline_s))
+    async def _apply_pushed(self, run: CallRun, action: PendingAction, deadline_s: float) -> ToolOutcome:
+        assert run.resolution is not None
+        return await self._dispatcher.provider_of(run).apply_pending(
+            resolution_of(run, action, run.resolution, deadline_s)
+        )
 
     def _counted(self, run: CallRun, what: str, result: CallResult | None) -> CallResult:
         run.live.facts.previews[what] += 1
@@ -229,53 +241,6 @@ class Resolver:
         self._parts.sessions.touch(run.live)
         self._parts.observer.pending_changed(-1)
         return result if result is not None else run.answer(CallStatus.OUTCOME_UNKNOWN, is_error=True)
-
-    # -- discard --
-
-    async def _discard(self, run: CallRun, top: PendingAction, arguments: ResolveArguments) -> CallResult:
-        now = self._parts.clock.now()
-        gone = await self._parts.store.pending.discard_pending(top.pending_id, now, arguments.reason)
-        if gone is None:
-            text = "The pending action is being resolved already, or has expired."
-            return await self._said(run, text, code="already_claimed", is_error=True)
-        run.live.pending_count = max(0, run.live.pending_count - 1)
-        self._counted(run, "discarded", run.answer(CallStatus.COMPLETED))
-        details = resolution_details(arguments, top.source_tool, top.label)
-        text = f"Discarded: {top.label}. Reason: {arguments.reason}"
-        if not top.has_reject:
-            return await self._said(run, text, code="discarded", details=details)
-        resolution = _resolution(run, top, arguments, self._parts.settings.default_timeout_s)
-        return await self._rejected(run, top.provider, resolution, text, details)
-
-    async def _rejected(
-        self, run: CallRun, provider_name: str, resolution: Resolution, text: str, details: JsonObject
-    ) -> CallResult:
-        provider = self._parts.providers.get(provider_name)
-        try:
-            outcome = await run.to_provider(provider.reject_pending(resolution)) if provider is not None else None
-        except ProviderError as error:
-            words = self._parts.results.redact(error.message)
-            return await self._said(run, words, code="discarded", details=details, is_error=True)
-        if outcome is None or not (outcome.content or outcome.has_data):
-            return await self._said(run, text, code="discarded", details=details)
-        return await self._provider_said(run, outcome, details)
-
-    async def _provider_said(self, run: CallRun, outcome: ToolOutcome, details: JsonObject) -> CallResult:
-        run.decision = self._decision(run, "discarded")
-        if outcome.taint:
-            await self._parts.sessions.taint(run.live, outcome.taint)
-        processed = await self._parts.results.process(outcome, run.limits(), run.obligations, run.session_id)
-        if outcome.details is not None:
-            details = {**details, "sourceResultDetails": dict(processed.details)}
-        result = replace(
-            processed,
-            call_id=run.call_id,
-            status=CallStatus.COMPLETED,
-            decision=run.decision,
-            is_error=outcome.is_error,
-            details=details,
-        )
-        return await self._core.concluded(run, result)
 
     # -- nothing queued --
 
@@ -289,11 +254,12 @@ class Resolver:
                 f"The outcome of {unknown[0].label} is not known. Find out, then call resolve again with "
                 'extra {"outcome": "applied"} or {"outcome": "not_applied"}.'
             )
-            return await self._said(run, text, code="outcome_unknown", is_error=True)
-        return await self._said(run, NOTHING_PENDING, code="nothing_pending", is_error=True)
+            return await self._saying.said(run, text, code="outcome_unknown", is_error=True)
+        return await self._saying.said(run, NOTHING_PENDING, code="nothing_pending", is_error=True)
 
     async def _standing(self, run: CallRun, handler: StandingHandler, arguments: ResolveArguments) -> CallResult:
-        details = resolution_details(arguments, handler.source_tool, handler.label)
+        said = replace(arguments.note, source_tool=handler.source_tool, label=handler.label)
+        run.resolution = said
         resolution = Resolution(
             session_id=run.session_id,
             call_id=run.call_id,
@@ -305,48 +271,9 @@ class Resolver:
             extra=arguments.extra,
             trace=run.trace.context,
         )
-        text = f"Discarded: {handler.label}. Reason: {arguments.reason}"
         if arguments.action is ResolveAction.DISCARD:
-            if not handler.has_reject:
-                return await self._said(run, text, code="discarded", details=details)
-            return await self._rejected(run, handler.provider, resolution, text, details)
-        return await self._core.decided_and_run(run, StandingApply(self._parts, handler, resolution, details).enforced)
-
-    # -- an outcome that somebody knows --
-
-    async def _settle(self, run: CallRun, arguments: ResolveArguments) -> CallResult:
-        unknown = await self._parts.store.pending.unknown_pending(run.session_id)
-        if not unknown:
-            return await self._said(
-                run, "No pending action has an unknown outcome.", code="nothing_unknown", is_error=True
-            )
-        action = unknown[0]
-        applied = arguments.outcome == "applied"
-        await self._parts.store.pending.settle_unknown(action.pending_id, self._parts.clock.now(), applied=applied)
-        run.live.unknown_count = max(0, run.live.unknown_count - 1)
-        said = "applied" if applied else "not applied"
-        details = resolution_details(arguments, action.source_tool, action.label)
-        return await self._said(run, f"Recorded: {action.label} was {said}.", code="settled", details=details)
-
-    # -- answers that policy is not asked about --
-
-    async def _said(
-        self, run: CallRun, text: str, *, code: str, details: JsonObject | None = None, is_error: bool = False
-    ) -> CallResult:
-        run.decision = self._decision(run, code)
-        result = run.answer(CallStatus.COMPLETED, text, is_error=is_error)
-        return await self._core.concluded(run, replace(result, details=details or {}))
-
-    def _decision(self, run: CallRun, code: str) -> Decision:
-        engine = self._parts.engine
-        return Decision(
-            decision_id=run.decision_id,
-            verdict=Verdict.ALLOW,
-            reasons=(Reason(code, "", "gateway"),),
-            policy_revision=engine.revision,
-            profile=engine.profile,
-            decided_at=run.clock.now(),
-        )
+            return await self._discarding.standing(run, handler, resolution, said)
+        return await self._core.decided_and_run(run, StandingApply(self._parts, handler, resolution).enforced)
 
 
 def _no_longer_the_same(tool: RegisteredTool | None, action: PendingAction) -> str | None:
@@ -357,28 +284,13 @@ def _no_longer_the_same(tool: RegisteredTool | None, action: PendingAction) -> s
     return None
 
 
-def _resolution(run: CallRun, action: PendingAction, arguments: ResolveArguments, deadline_s: float) -> Resolution:
-    return Resolution(
-        session_id=run.session_id,
-        call_id=run.call_id,
-        token=action.token,
-        source_tool=action.source_tool,
-        reason=arguments.reason,
-        deadline_s=deadline_s,
-        pending_id=action.pending_id,
-        extra=arguments.extra,
-        trace=run.trace.context,
-    )
-
-
-def _applied_answer(run: CallRun, action: PendingAction, arguments: ResolveArguments, result: CallResult) -> CallResult:
-    source = source_details(run, result)
-    details = resolution_details(arguments, action.source_tool, action.label, source)
-    if result.status is CallStatus.FAILED:
-        # A tool's own words pass through as they are; anything else says that it was the apply that failed (PREV-7).
-        words = "\n".join(part.text for part in result.content if isinstance(part, Text))
-        result = replace(result, content=(Text(f"Apply failed: {words}"),))
-    return replace(result, details=details)
+def _applied_answer(run: CallRun, result: CallResult) -> CallResult:
+    answer = with_source(run, result)
+    if result.status is not CallStatus.FAILED:
+        return answer
+    # A tool's own words pass through as they are; anything else says that it was the apply that failed (PREV-7).
+    words = "\n".join(part.text for part in result.content if isinstance(part, Text))
+    return replace(answer, content=(Text(f"Apply failed: {words}"),))
 
 
 def _refused(run: CallRun, code: str, message: str) -> CallResult:

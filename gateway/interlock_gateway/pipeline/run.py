@@ -14,7 +14,7 @@ from interlock_gateway.core.decision import Decision, Obligations, Reason, Verdi
 from interlock_gateway.core.document import Document
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.core.outcome import Invocation, ToolOutcome
-from interlock_gateway.core.pending import PendingAction
+from interlock_gateway.core.pending import PendingAction, ResolutionNote
 from interlock_gateway.core.recent import Counted
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.tool import ResultLimits
@@ -47,6 +47,8 @@ class CallRun:
     call begins to wait for a person. `dry` asks for the decision and nothing else. `counted` is how the call
     stands in what its principal called lately; `destroying` says that its session reckons with what it may destroy.
 
+    `pending` is the action that it applies, `resolution` what a `resolve` call asks for and about what.
+
     `follows` is the `traceparent` of the call from which this one goes on, in another request: one that waited for a
     person, was previewed, or is taken back. `over` says that the call has its answer.
     """
@@ -76,6 +78,7 @@ class CallRun:
     elsewhere_s: float = 0.0
     total_s: float = 0.0
     pending: PendingAction | None = None
+    resolution: ResolutionNote | None = None
     checkpoint: Checkpoint | None = None
     resuming: Checkpoint | None = None
     taken: bool = False

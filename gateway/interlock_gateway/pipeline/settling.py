@@ -5,7 +5,7 @@ is kept and tried again, so that an action is not left as being applied until th
 """
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.machine import UnknownTransitionError
@@ -16,10 +16,14 @@ _log = logging.getLogger(__name__)
 
 
 class Settling:
-    """Moves claimed pending actions on; what cannot be written now is written later by `retry`."""
+    """Moves claimed pending actions on; what cannot be written now is written later by `retry`.
 
-    def __init__(self, store: PendingStore, clock: Clock) -> None:
+    `closed` is told of those that could not go back, because their session was closed meanwhile: they are discarded.
+    """
+
+    def __init__(self, store: PendingStore, clock: Clock, closed: Callable[[tuple[PendingAction, ...]], None]) -> None:
         self._store = store
+        self._closed = closed
         self._clock = clock
         self._owed: dict[tuple[str, str], tuple[PendingState, str]] = {}
 
@@ -41,7 +45,7 @@ class Settling:
 
     async def _move(self, claim: tuple[str, str], state: PendingState, reason: str) -> None:
         try:
-            await self._written(claim, state, reason)
+            moved = await self._written(claim, state, reason)
         except (UnknownRecordError, UnknownTransitionError):
             # Somebody else has moved it meanwhile; what the database says holds.
             self._owed.pop(claim, None)
@@ -50,6 +54,8 @@ class Settling:
             _log.warning("a pending action could not be settled", extra={"pending_id": claim[0], "problem": str(error)})
         else:
             self._owed.pop(claim, None)
+            if state is PendingState.PENDING and moved.state is PendingState.DISCARDED:
+                self._closed((moved,))
 
     def _written(self, claim: tuple[str, str], state: PendingState, reason: str) -> Awaitable[PendingAction]:
         pending_id, claimant = claim

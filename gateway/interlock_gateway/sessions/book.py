@@ -58,6 +58,11 @@ class SessionBook:
             raise RequestError(RequestFault.SESSION_NOT_FOUND, f"there is no session {session_id}", field="session_id")
         return _checked(await self._current(live), principal, must_be_open=False)
 
+    async def find(self, session_id: str) -> LiveSession | None:
+        """The session, whosever it is and open or not: for operators, and for what ends without its principal."""
+        live = self._live.get(_checked_id(session_id)) or await self._load(session_id)
+        return await self._current(live) if live is not None else None
+
     async def for_evaluation(self, principal: Principal, session_id: str) -> LiveSession:
         """The session as `admit` gives it, or one that is kept nowhere when there is none yet."""
         live = self._live.get(_checked_id(session_id)) or await self._load(session_id)
@@ -91,7 +96,7 @@ class SessionBook:
         return live
 
     async def close(self, principal: Principal, session_id: str) -> tuple[LiveSession, tuple[PendingAction, ...]]:
-        """Close a session: its pending actions are discarded with reason "session closed"."""
+        """Close a session, and take its pending actions off the stack with reason "session closed"."""
         live = await self.owned(principal, session_id)
         now = self._clock.now()
         closed = await self._store.sessions.close_session(session_id, now)
@@ -169,8 +174,8 @@ class SessionBook:
         live.pending_count = await self._store.pending.count_pending(session_id, self._clock.now())
         live.unknown_count = len(await self._store.pending.unknown_pending(session_id))
 
-    async def expire(self) -> int:
-        """End the pending actions that nobody resolved in time (PREV-13); how many there were."""
+    async def expire(self) -> tuple[PendingAction, ...]:
+        """Take the pending actions that nobody resolved in time off their stacks (PREV-13); each for one replica."""
         expired = await self._store.pending.expire_pending(self._clock.now())
         for session_id in {action.session_id for action in expired}:
             live = self._live.get(session_id)
@@ -178,7 +183,7 @@ class SessionBook:
                 await self.recount_pending(live)
                 live.facts.previews["expired"] += sum(action.session_id == session_id for action in expired)
                 self.touch(live)
-        return len(expired)
+        return expired
 
     def __len__(self) -> int:
         return len(self._live)

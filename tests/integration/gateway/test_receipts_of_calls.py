@@ -49,7 +49,7 @@ STATUS = {
     "cancelled read": "failed",
     "cancelled preview": "failed",
 }
-CHANGES = {"changed", "crashed", "pushed", "applied", "cancelled change"}
+CHANGES = {"changed", "crashed", "pushed", "applied", "left", "cancelled change"}
 
 
 @pytest.fixture
