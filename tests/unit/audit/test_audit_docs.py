@@ -6,6 +6,7 @@ import pytest
 from audit_logs import open_chain
 from interlock_gateway.audit.keys import SigningKey
 from interlock_gateway.audit.segments import list_segments
+from interlock_gateway.core.tool import AUDIT_OPERATION_BY_WORD
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "audit.md"
 
@@ -28,3 +29,10 @@ def test_the_verifier_printed_in_the_documentation_works(directory: Path, key: S
     last.write_bytes(last.read_bytes().replace(b'"kind":"closed"', b'"kind":"opened"'))
     with pytest.raises(AssertionError):
         scope["verify"](directory, key.public.pem())
+
+
+@pytest.mark.req("TOOL-6")
+def test_the_documented_words_are_those_that_operations_are_derived_from() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)+) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    documented = {word: operation for operation, words in rows for word in re.findall(r"\w+", words)}
+    assert documented == AUDIT_OPERATION_BY_WORD
