@@ -1,0 +1,76 @@
+"""Arguments that policy wants out of the evidence are not in it, nor what was found out about them (AUD-1)."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from audit_logs import ManualClock
+from interlock_gateway.audit.keys import SigningKey
+from interlock_gateway.core.decision import Obligations
+from interlock_gateway.core.jsonvalue import JsonObject
+from test_audit_receipt import DECISION, facts, stored
+
+AT = "/input/call/input"
+MARK = "[redacted:policy]"
+GIVEN = {"content": "John has flu", "to": [{"name": "Ann", "id": 1}, {"name": "Bo"}], "path": "a"}
+# What `redact` says, what is left of the arguments, and where something was masked.
+CASES: dict[str, tuple[tuple[str, ...], object, list[str]]] = {
+    "one": ((f"{AT}/content",), {**GIVEN, "content": MARK}, [f"{AT}/content"]),
+    "within": ((f"{AT}/to/0",), {**GIVEN, "to": [MARK, {"name": "Bo"}]}, [f"{AT}/to/0"]),
+    "of each": ((f"{AT}/to/*/name",), {**GIVEN, "to": [{"name": MARK, "id": 1}, {"name": MARK}]}, [f"{AT}/to/*/name"]),
+    "all": ((AT,), MARK, [AT]),
+    "two": ((f"{AT}/content", f"{AT}/path"), {**GIVEN, "content": MARK, "path": MARK}, [f"{AT}/content", f"{AT}/path"]),
+}
+
+
+def asking(*redact: str, **more: object) -> JsonObject:
+    given = {"call_input": json.dumps(GIVEN).encode(), **more}
+    return {**given, "decision": replace(DECISION, obligations=Obligations(redact=redact))}  # type: ignore[dict-item] # by name
+
+
+@pytest.mark.req("AUD-1")
+@pytest.mark.parametrize("case", CASES)
+async def test_what_policy_masks_is_not_written(
+    directory: Path, key: SigningKey, clock: ManualClock, case: str
+) -> None:
+    redact, left, places = CASES[case]
+    record = await stored(facts(**asking(*redact)), directory, key, clock)  # type: ignore[arg-type] # by name
+    call = record["input"]["call"]  # type: ignore[index, call-overload]
+    assert call["input"] == left  # type: ignore[index, call-overload]
+    assert call["facts"] == {}  # type: ignore[index, call-overload]
+    assert record["masked"] == [*places, "/input/call/facts"]
+
+
+@pytest.mark.req("AUD-1")
+@pytest.mark.parametrize("pointer", ["/content", f"{AT}put/content", f"{AT}/nothing", f"{AT}/to/name"])
+async def test_what_it_does_not_name_stays(directory: Path, key: SigningKey, clock: ManualClock, pointer: str) -> None:
+    record = await stored(facts(**asking(pointer)), directory, key, clock)  # type: ignore[arg-type] # by name
+    assert record["input"]["call"] == {"id": "c-1", "facts": {"class": "file"}, "input": GIVEN}  # type: ignore[index, call-overload]
+    assert "masked" not in record
+
+
+@pytest.mark.req("AUD-1", "SEC-4")
+async def test_secrets_are_listed_beside_what_policy_masks(
+    directory: Path, key: SigningKey, clock: ManualClock
+) -> None:
+    raw = json.dumps({"content": "John", "more": "AKIAIOSFODNN7EXAMPLQ"}).encode()
+    record = await stored(
+        facts(**asking(f"{AT}/content", call_input=raw, policy_input=b'{"call":{"input":%b}}' % raw)),
+        directory,
+        key,
+        clock,
+    )  # type: ignore[arg-type] # by name
+    assert record["masked"] == [f"{AT}/content", f"{AT}/more"]
+    assert "AKIA" not in json.dumps(record)
+
+
+@pytest.mark.req("AUD-1")
+async def test_of_a_large_input_nothing_is_found_out_either(
+    directory: Path, key: SigningKey, clock: ManualClock
+) -> None:
+    raw = json.dumps({"content": "x" * 5000}).encode()
+    document = b'{"call":{"facts":{"class":"file"},"input":%b}}' % raw
+    record = await stored(facts(**asking(AT, call_input=raw, policy_input=document)), directory, key, clock)  # type: ignore[arg-type] # by name
+    assert record["input"] == {"call": {"facts": {}, "input": MARK}}
+    assert (record["erased"], record["masked"]) == ([AT], [AT, "/input/call/facts"])
