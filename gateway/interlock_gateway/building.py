@@ -100,6 +100,8 @@ async def build(config: Config, clock: Clock, replica: str, stack: AsyncExitStac
     pipeline = CallPipeline(parts)
     stack.callback(pipeline.large_inputs.close)
     pipeline.gate.delay_s = engine.delay_s
+    if isinstance(engine, EmbeddedEngine):
+        engine.is_crowded = lambda: pipeline.gate.crowded
     _stay_awake(config, pipeline.gate, audit)
     await _begin_counting(site, store, approvals, engine)
     return Rooms(

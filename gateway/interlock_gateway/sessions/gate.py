@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import thread_time
 
-from interlock_gateway.sessions.pauses import Pauses
+from interlock_gateway.sessions.pauses import PAUSE_S, Pauses
 from interlock_gateway.sessions.refusals import Refusals
 from interlock_gateway.sessions.shares import Full, Shares
 
@@ -146,6 +146,11 @@ class Gate:
     def room(self) -> int:
         """About how many more may come until somebody is refused, going by the queue: to read those at once."""
         return max(0, int(TARGET_S * self._rate) - self._count - self._all_coming)
+
+    def is_behind(self, principal_id: str) -> bool:
+        """Whether so many wait that a call of this principal begins no later when it is read after a pause."""
+        mine = len(self._waiting.get(principal_id, ()))
+        return min(mine * len(self._waiting), self._count) > PAUSE_S * self._rate
 
     def has_read(self, took_s: float) -> None:
         """Note that it took so much processor time to refuse what was read: it is none that calls took."""

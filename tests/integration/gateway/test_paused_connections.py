@@ -143,6 +143,27 @@ async def test_it_is_read_again_after_a_moment_while_others_wait_on(
     assert at.ledger.ran == []
 
 
+@pytest.mark.req("REL-8")
+async def test_whose_calls_wait_longer_than_a_pause_is_read_every_now_and_then_though_nobody_is_refused(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pauses_module, "PAUSE_S", LONG_S)
+    monkeypatch.setattr(gate_module, "BURST_S", LONG_S)
+    crowd = Crowd(at)
+    async with wired(at.gateway.endpoints.agents[0]) as wire:
+        assert (await wire.ask(call())).status == Status.OK
+        crowd.comes(count=500)
+        waiting = wire.begin()
+        wire.http2.send_data(waiting, call(text="waits"), end_stream=True)
+        wire.flush()
+        await eventually(lambda: len(crowd.gate.pauses) == 1)
+        assert crowd.gate.refusals.total == 0
+        await crowd.goes()
+        assert (await wire.answered(waiting)).status == Status.OK
+        assert len(crowd.gate.pauses) == 0
+    assert at.ledger.ran == [("echo", "x"), ("echo", "waits")]
+
+
 @pytest.mark.req("REL-8", "REL-9")
 async def test_on_a_paused_connection_a_cancellation_reaches_the_provider(
     at: Bench, crowd: Crowd, lingering: Lingering, monkeypatch: pytest.MonkeyPatch

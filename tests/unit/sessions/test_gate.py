@@ -202,3 +202,19 @@ def test_the_last_place_is_anybodys() -> None:
     assert shares.refusal("two") is Full.ALL
     shares.give_back("one")
     assert shares.refusal("two") is None
+
+
+@pytest.mark.req("REL-8")
+async def test_who_has_more_waiting_than_begins_in_a_pause_may_be_read_after_one_and_nobody_else() -> None:
+    busy = Busy()
+    gate = Gate(10_000, busy)
+    await full(gate)
+    assert not gate.is_behind("greedy")
+    greedy = await crowd(gate, "greedy", 1000)
+    assert gate.is_behind("greedy")
+    assert not gate.is_behind("newcomer"), "it begins with the next turn of the loop"
+    modest = await crowd(gate, "modest", 1)
+    assert not gate.is_behind("modest")
+    busy.delay_s = 0.0
+    await asyncio.wait_for(asyncio.gather(*greedy, *modest), PATIENCE_S)
+    assert not gate.is_behind("greedy")

@@ -1,6 +1,7 @@
 """The embedded engine: the pool of workers for the active bundle, behind the engine protocol (ENG-1, ENG-4)."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from interlock_gateway.core.answer import ActivePolicy, PolicyAnswer
@@ -29,8 +30,10 @@ class EmbeddedEngine:
         max_input_bytes: int = DEFAULT_MAX_INPUT_BYTES,
     ) -> None:
         self._settings = settings or PoolSettings()
+        self.is_crowded: Callable[[], bool] = bool
+        """Whether calls wait to begin, so that it matters more what each costs than when it goes on."""
         self._max_input_bytes = max_input_bytes
-        self._pool = None if bundle is None else WorkerPool(bundle, self._settings)
+        self._pool = None if bundle is None else WorkerPool(bundle, self._settings, self._are_calls_crowded)
         # Beside the active pool: one that starts, and those that still decide what they began.
         self._others: set[WorkerPool] = set()
         self._draining: set[asyncio.Task[None]] = set()
@@ -108,7 +111,7 @@ class EmbeddedEngine:
         async with self._replacing:
             if self._closed:
                 raise PolicyUnavailableError("the policy engine was closed")
-            pool = WorkerPool(bundle, self._settings)
+            pool = WorkerPool(bundle, self._settings, self._are_calls_crowded)
             self._others.add(pool)
             try:
                 await pool.start()
@@ -131,6 +134,9 @@ class EmbeddedEngine:
                 ending.push_async_callback(pool.close)
         if self._draining:
             await asyncio.wait(self._draining)
+
+    def _are_calls_crowded(self) -> bool:
+        return self.is_crowded()
 
     async def _drain(self, pool: WorkerPool) -> None:
         try:

@@ -6,7 +6,7 @@ first answer counts. An evaluation that takes too long costs its worker its life
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
@@ -30,14 +30,15 @@ RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
 SUSPICION_S = 0.002
 # One this old is slow, whatever it used: younger, it may wait for its turn of the processor, as it would elsewhere.
 STALLED_S = 0.05
-# One that has given way to all others for so long without having had much of the processor is sent to another, too.
+# A large one that has given way to all others so long without much of the processor is sent to another, too; so is a
+# small one that is stalled.
 STARVED_S = 0.1
 
 
 class WorkerPool:
     """Workers for one bundle. Everything runs on the loop that `start` runs on."""
 
-    def __init__(self, bundle: PolicyBundle, settings: PoolSettings) -> None:
+    def __init__(self, bundle: PolicyBundle, settings: PoolSettings, is_crowded: Callable[[], bool] = bool) -> None:
         self.bundle = bundle
         self.policy = bundle.policy
         self.reads_previous = reads_previous(bundle.modules)
@@ -57,8 +58,8 @@ class WorkerPool:
         self._held_up: set[Worker] = set()
         self._watching: asyncio.TimerHandle | None = None
         self._failed_starts = 0
-        self._started = False
-        self._closed = False
+        self._started = self._closed = False
+        self._is_crowded = is_crowded
 
     @property
     def ready(self) -> bool:
@@ -221,7 +222,8 @@ class WorkerPool:
                 worker.suspected = True
                 delay = SUSPICION_S
             elif used_s >= self._settings.slow_s or age >= STALLED_S:
-                self._hold_up(worker, head_too=worker.is_slowed and age >= STARVED_S and not hogs)
+                starved_s = STARVED_S if worker.large else STALLED_S
+                self._hold_up(worker, head_too=worker.is_slowed and not hogs and age >= starved_s)
         self._expire_waiting(now)
         self._feed()
         if stuck:
@@ -232,13 +234,15 @@ class WorkerPool:
     def _make_way(self, worker: Worker, used_s: float) -> float:
         """Have a worker give way that has used so much, and say when to look again.
 
-        It is not age that counts: on a busy machine one may be old because its worker did not get its turn.
+        It is not age that counts: on a busy machine one may be old because its worker did not get its turn. What got
+        none where it gave way early is evaluated a second time, and is not to meet with the same there.
         """
         if worker.is_slowed or self._settings.in_background:
             return self._settings.slow_s
-        if used_s >= self._pace.hogging_s:
+        most_s = MOST_HOGGING_S if worker.queue[0].copies > 1 else self._pace.hogging_s
+        if used_s >= most_s:
             worker.slow_down()
-        return SOON_S if SOON_S <= used_s < self._pace.hogging_s else self._settings.slow_s
+        return SOON_S if SOON_S <= used_s < most_s else self._settings.slow_s
 
     def _is_overdue(self, since_submitted: float, since_begun: float) -> bool:
         timeout_s = self._settings.timeout_s
@@ -387,6 +391,7 @@ class WorkerPool:
         if self._settings.in_background:
             go_last(worker.process.pid)
         self._every_worker.add(worker)
+        worker.is_crowded = self._is_crowded
         worker.reaped.add_done_callback(lambda _: self._every_worker.discard(worker))
         return worker
 

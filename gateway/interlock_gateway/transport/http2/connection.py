@@ -73,7 +73,6 @@ class ServerConnection(InACrowd):
         self._resetting = False
         self._choked: set[int] = set()
         self._parted = False
-        self._holder = ""
         self.peer = Peer(local=False)
         """The other end."""
 

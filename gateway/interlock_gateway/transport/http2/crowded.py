@@ -36,6 +36,7 @@ class InACrowd(SpeaksSecond):
 
     def __init__(self, role: Role, settings: Mapping[Setting, int]) -> None:
         super().__init__(role, settings)
+        self._holder = ""
         self._frames = Frames()
         self._unsent = b""
         self._turned_away_at = float("-inf")
@@ -119,7 +120,7 @@ class InACrowd(SpeaksSecond):
             if refused >= MANY_REFUSED:
                 self._many_at = now
             gate.has_read(took_s)
-        if self._paused or now - self._turned_away_at > LATELY_S:
+        if self._paused or (now - self._turned_away_at > LATELY_S and not gate.is_behind(self._holder)):
             return
         if not self._passing_by and now - self._passed_by_at > LATELY_S:
             gate.pauses.pause(took_s, self._read_on)
