@@ -95,8 +95,9 @@ async def running(config: Config, clock: Clock | None = None) -> AsyncIterator[G
         gateway.endpoints = replace(gateway.endpoints, answers=answers)
         keeper = asyncio.create_task(gateway.keep_house())
         stack.push_async_callback(cancelled(keeper))
-        if config.policy.watch:
+        if config.policy.is_watched:
             stack.push_async_callback(cancelled(asyncio.create_task(PolicyWatch(rooms.policy).run())))
+        if config.policy.watch:
             stack.push_async_callback(cancelled(asyncio.create_task(PolicyWatch(rooms.shadow).run())))
         stack.push_async_callback(cancelled(asyncio.create_task(rooms.shadow.begin())))
         for spec in config.providers:

@@ -152,6 +152,16 @@ class PolicyConfig(Section):
     shadow: ShadowConfig = ShadowConfig()
     opa: OpaConfig = OpaConfig()
 
+    @property
+    def opa_loads_them(self) -> bool:
+        """Whether an OPA server decides by policies that it loads itself."""
+        return self.engine == "opa" and self.opa.policies == "bundle"
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether what changes is loaded by itself. What an OPA server loads changes whether or not anybody wants."""
+        return self.watch or self.opa_loads_them
+
 
 class StateConfig(Section):
     """Where durable state lives."""

@@ -25,8 +25,11 @@ class OpaConfig(Section):
     url: str = "http://127.0.0.1:8181"
     """Where it listens: `http://HOST:PORT`, `https://HOST:PORT`, or `unix:PATH`; `{state}` is the state directory."""
     policies: Literal["push", "bundle"] = "push"
-    """`push`: the gateway brings it the policies; `bundle`: it loads a bundle itself, and the gateway takes what it
-    has."""
+    """`push`: the gateway brings it the policies; `bundle`: it loads a bundle itself, and the gateway reads that back
+    and checks it before it may decide."""
+    accept_unchecked_policies: bool = False
+    """With `bundle`: let whatever OPA has decide, unread and unchecked, for an OPA that does not let its policies be
+    read. Then nobody but you sees to it that they reach neither network, environment nor clock, and are none of old."""
     token: str = ""
     """Bearer token presented to it. Best given as `INTERLOCK__POLICY__OPA__TOKEN`, or in a file."""
     token_file: Path | None = None

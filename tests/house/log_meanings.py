@@ -150,6 +150,7 @@ MEANINGS = {
     "the gateway's new certificate cannot be used; the old one stays": "The files do not fit or cannot be read. Mend them before the old certificate ends.",
     "the new certificate cannot be used": "The webhook goes on with the old one, until it ends.",
     "the person at a client was not asked": "The client did not answer, or not in a form that can be read. The checkpoint stays open.",
+    "OPA has policies that were refused; every call is denied": "It loaded them itself, so that none of before is left to decide. Give it good ones.",
     "OPA's policies are not checked": "An operator has said `policy.opa.accept_unchecked_policies`: whatever OPA loads decides.",
     "the place of OPA's policies in their order cannot be kept": "The state directory cannot be written. They decide, but after a restart older ones would be taken.",
     "the policies cannot be brought to OPA": "The policy server does not take them. Calls are denied until it does.",

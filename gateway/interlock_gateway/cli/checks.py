@@ -51,6 +51,12 @@ class Check:
 def check_policies(config: Config) -> Check:
     """Whether the configured policies can be loaded, and are fit to decide."""
     problems: tuple[Problem, ...] = ()
+    if config.policy.opa_loads_them:
+        # An HTTP client of 25 MB: only who has an OPA server pays for it.
+        from interlock_gateway.cli.opa_check import check_what_opa_has  # noqa: PLC0415 -- as said above
+
+        found = check_what_opa_has(config)
+        return Check("policies", ok=found.ok, detail=found.detail)
     try:
         if config.policy.bundle is not None:
             bundle = asyncio.run(_fetched(config))

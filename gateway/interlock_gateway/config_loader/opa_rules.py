@@ -50,6 +50,9 @@ def opa_contradictions(config: Config) -> Found:
     if opa.breaker.retry_s > opa.breaker.longest_retry_s:
         words = f"{opa.breaker.retry_s:g}, more than policy.opa.breaker.longest_retry_s"
         yield (*_HERE, "breaker", "retry_s"), f"policy.opa.breaker.retry_s is {words}"
+    if opa.accept_unchecked_policies and opa.policies == "push":
+        words = "is for an OPA that loads its policies itself: what the gateway pushes it has checked"
+        yield (*_HERE, "accept_unchecked_policies"), f"policy.opa.accept_unchecked_policies {words}"
     if opa.policies == "bundle":
         for name, given in (("overlays", policy.overlays), ("bundle", policy.bundle)):
             if given:

@@ -1,17 +1,23 @@
 """Starts a gateway's policies where an OPA server decides. Loaded only then: the HTTP client takes 25 MB."""
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack
 
 from interlock_gateway.config import Config
 from interlock_gateway.core.answer import ActivePolicy
 from interlock_gateway.core.clock import Clock
-from interlock_gateway.operate.policy_start import FirstPolicies, first_policies, open_policies
-from interlock_gateway.policy.opa.configured import opa_engine
+from interlock_gateway.operate.policy_keeper import loaded
+from interlock_gateway.operate.policy_start import FIRST_FETCH_S, FirstPolicies, first_policies, open_policies
+from interlock_gateway.policy.opa.configured import opa_access, opa_engine
 from interlock_gateway.policy.opa.engine import OpaEngine
-from interlock_gateway.policy.opa.origin import OpaOrigin, described
+from interlock_gateway.policy.opa.origin import OpaOrigin, UncheckedOrigin, described
+from interlock_gateway.policy.opa.reading import READ_S, OpaReader
 from interlock_gateway.policy.origin import Origin
+from interlock_gateway.policy.settings import PolicySourceError
 from interlock_gateway.telemetry.metrics import Metrics
+
+_log = logging.getLogger(__name__)
 
 
 async def start_opa(
@@ -26,25 +32,46 @@ async def start_opa(
 
     Raises `PolicySourceError`, `InspectionError` or `PolicyUnavailableError`; not for a server that is not there yet.
     """
-    pushes = config.policy.opa.policies == "push"
-    first = FirstPolicies(None, "")
-    origin: Origin | None = None
-    if pushes:
-        origin = await asyncio.to_thread(open_policies, config.policy, config.policy_dir)
-        stack.push_async_callback(origin.close)
-        first = await first_policies(config.policy, origin)
+    wanted = config.policy
 
     def adopted(policy: ActivePolicy) -> None:
-        metrics.policy_active(revision=policy.revision, profile=policy.profile, engine=config.policy.engine)
+        metrics.policy_active(revision=policy.revision, profile=policy.profile, engine=wanted.engine)
 
+    first = FirstPolicies(None, "")
+    origin: Origin | None = None
+    if not wanted.opa_loads_them:
+        origin = await asyncio.to_thread(open_policies, wanted, config.policy_dir)
+        stack.push_async_callback(origin.close)
+        first = await first_policies(wanted, origin)
     engine = opa_engine(config, clock, bundle=first.bundle, max_input_bytes=max_input_bytes, on_adopted=adopted)
     await engine.start()
     stack.push_async_callback(engine.close)
     watch(engine, metrics)
-    if origin is None:
-        origin = OpaOrigin(engine, config.policy.watch_s)
-        first = FirstPolicies(described(engine), engine.revision) if engine.ready else first
-    return engine, origin, first
+    if origin is not None:
+        return engine, origin, first
+    if wanted.opa.accept_unchecked_policies:
+        _log.warning("OPA's policies are not checked", extra={"place": engine.shown})
+        known = FirstPolicies(described(engine), engine.revision) if engine.ready else first
+        return engine, UncheckedOrigin(engine, wanted.watch_s), known
+    return engine, *await _loaded_by_opa(config, engine, stack)
+
+
+async def _loaded_by_opa(config: Config, engine: OpaEngine, stack: AsyncExitStack) -> tuple[OpaOrigin, FirstPolicies]:
+    """What OPA has by itself, when it is fit to decide. One that is not there yet is asked later."""
+    reader = OpaReader(opa_access(config), READ_S)
+    await reader.start()
+    stack.push_async_callback(reader.close)
+    origin = OpaOrigin(engine, reader, config.policy_dir / "opa", config.policy.watch_s)
+    try:
+        async with asyncio.timeout(FIRST_FETCH_S):
+            seen = await origin.look()
+    except (PolicySourceError, TimeoutError):
+        # The engine and the origin say what is the matter.
+        return origin, FirstPolicies(None, "")
+    bundle, problems = await loaded(origin)
+    if bundle is not None:
+        await engine.replace(bundle)
+    return origin, FirstPolicies(bundle, seen, problems)
 
 
 def watch(engine: OpaEngine, metrics: Metrics) -> None:

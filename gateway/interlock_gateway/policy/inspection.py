@@ -22,7 +22,7 @@ TEST_TIMEOUT_S = 300.0
 # How much longer the process that looks may live when there is nobody left to end it.
 LAST_RESORT_S = 5.0
 
-Task = Literal["check", "safety", "test", "explain"]
+Task = Literal["check", "safety", "safety of tests too", "test", "explain"]
 
 
 class InspectionError(Exception):
@@ -34,13 +34,15 @@ def check(bundle: PolicyBundle) -> tuple[Problem, ...]:
     return tuple(Problem(**problem) for problem in _ask("check", bundle, CHECK_TIMEOUT_S))
 
 
-def refuse_unsafe(bundle: PolicyBundle) -> None:
+def refuse_unsafe(bundle: PolicyBundle, *, tests_are_loaded: bool = False) -> None:
     """Raise `PolicySourceError`, naming file and line, for policies that must not be loaded.
 
     These are policies that cannot be read, that use a built-in function which is not on the list (ENG-5), or that the
-    embedded engine would read differently (ENG-2). Raises `InspectionError` when that cannot be told.
+    embedded engine would read differently (ENG-2). Where `tests_are_loaded` with them, as OPA does, those too are held
+    to the list. Raises `InspectionError` when that cannot be told.
     """
-    problems = [Problem(**problem) for problem in _ask("safety", bundle, CHECK_TIMEOUT_S)]
+    task: Task = "safety of tests too" if tests_are_loaded else "safety"
+    problems = [Problem(**problem) for problem in _ask(task, bundle, CHECK_TIMEOUT_S)]
     if problems:
         first, more = problems[0], len(problems) - 1
         others = f" (and {more} more)" if more else ""
@@ -98,7 +100,10 @@ def _answer(task: str, request: dict[str, Any]) -> Any:
         from interlock_gateway.policy.explain.evaluate import explain_here  # noqa: PLC0415 - see above
 
         return explain_here(bundle, request["input"])
-    return [asdict(problem) for problem in check_bundle(bundle, input_schema(), safety_only=task == "safety")]
+    problems = check_bundle(
+        bundle, input_schema(), safety_only=task != "check", tests_are_loaded=task == "safety of tests too"
+    )
+    return [asdict(problem) for problem in problems]
 
 
 if __name__ == "__main__":

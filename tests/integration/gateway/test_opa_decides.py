@@ -152,7 +152,7 @@ async def test_a_bundle_that_opa_loads_itself_decides_and_is_shown_by_its_revisi
             result = await at.agent.session("s").call("echo", {"text": "x"})
             assert result.status is CallStatus.COMPLETED
             assert result.decision.policy_revision == first.revision
-            write(place, second)
+            write(place, second, sequence=2)
             await asyncio.to_thread(opa.stop)
             await asyncio.to_thread(opa.start)
             await eventually(lambda: at.gateway.rooms.engine.revision == second.revision)
@@ -172,8 +172,8 @@ async def test_an_opa_without_a_bundle_denies_and_is_not_given_one(opa: OpaProce
         assert await asyncio.to_thread(opa.policies) == []
 
 
-def write(place: Path, bundle: PolicyBundle) -> None:
-    place.write_bytes(packed(policy_files(bundle, sequence=1)))
+def write(place: Path, bundle: PolicyBundle, sequence: int = 1) -> None:
+    place.write_bytes(packed(policy_files(bundle, sequence=sequence)))
 
 
 async def test_certificates_that_cannot_be_read_end_the_start_with_a_sentence(socket_directory: Path) -> None:

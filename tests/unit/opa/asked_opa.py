@@ -76,10 +76,19 @@ async def asking(
     *,
     clock: HeldClock | None = None,
     pushes: bool = True,
+    unchecked: bool = True,
 ) -> AsyncIterator[OpaEngine]:
-    """An engine, started."""
+    """An engine, started; one that does not push takes what there is, unless that is not to be `unchecked`."""
     bundle = policies or saying("hello") if pushes else None
-    engine = OpaEngine(access, bounds, clock or HeldClock(), bundle=bundle, pushes=pushes, max_input_bytes=1 << 23)
+    engine = OpaEngine(
+        access,
+        bounds,
+        clock or HeldClock(),
+        bundle=bundle,
+        pushes=pushes,
+        unchecked=unchecked and not pushes,
+        max_input_bytes=1 << 23,
+    )
     try:
         await engine.start()
         yield engine

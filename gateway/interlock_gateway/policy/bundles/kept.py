@@ -24,39 +24,37 @@ class Newest:
 _NEWEST = TypeAdapter(Newest)
 
 
-class KeptBundle:
-    """A directory of the state with the last good bundle. Every method blocks."""
+class KeptOrder:
+    """A directory of the state with the place of the newest that was accepted. Every method blocks."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def read(self) -> bytes | None:
-        """The last good bundle, which has to be verified again; `None` when there is none. Raises `BundleError`."""
-        return self._read(BUNDLE)
-
-    def check_order(self, opened: OpenedBundle) -> None:
-        """Raise `BundleError` unless `opened` is newer than all that were accepted, or the newest of them itself."""
+    def check(self, sequence: int | None, digest: str) -> None:
+        """Raise `BundleError` unless this is newer than all that were accepted, or the newest of them itself."""
         newest = self._newest()
-        if newest is None or opened.digest == newest.digest:
+        if newest is None or digest == newest.digest:
             return
-        if opened.sequence is None or opened.sequence < newest.sequence:
-            said = "does not say of which time" if opened.sequence is None else f"is number {opened.sequence}"
+        if sequence is None or sequence < newest.sequence:
+            said = "does not say of which time" if sequence is None else f"is number {sequence}"
             problem = f"{said}, and number {newest.sequence} was accepted before: an older one is not taken"
             raise BundleError(BundleFault.OLDER, problem)
-        if opened.sequence == newest.sequence:
+        if sequence == newest.sequence:
             problem = f"is another than the one with the same number {newest.sequence} that was accepted before"
             raise BundleError(BundleFault.OLDER, problem)
 
-    def keep(self, raw: bytes, opened: OpenedBundle) -> None:
-        """Have it on disk that this bundle is the last good one. Raises `OSError`."""
+    def keep(self, sequence: int | None, digest: str) -> None:
+        """Have it on disk that this is the newest; what does not say where it stands changes nothing.
+
+        Raises `OSError`.
+        """
+        if sequence is None:
+            return
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # In this order: cut off in between, the bundle on disk is newer than it must be, and never older.
-        self._write(BUNDLE, raw)
-        if opened.sequence is not None:
-            self._write(NEWEST, json.dumps(asdict(Newest(opened.sequence, opened.digest))).encode())
+        _write(self._directory, NEWEST, json.dumps(asdict(Newest(sequence, digest))).encode())
 
     def _newest(self) -> Newest | None:
-        raw = self._read(NEWEST)
+        raw = _read(self._directory, NEWEST)
         if raw is None:
             return None
         try:
@@ -65,26 +63,51 @@ class KeptBundle:
             problem = "is damaged, so that an older bundle cannot be told from a newer one"
             raise BundleError(BundleFault.OLDER, problem, str(self._directory / NEWEST)) from error
 
-    def _read(self, name: str) -> bytes | None:
-        try:
-            return (self._directory / name).read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            problem = f"cannot be read: {error.strerror or error}"
-            raise BundleError(BundleFault.UNREACHABLE, problem, str(self._directory / name)) from error
 
-    def _write(self, name: str, content: bytes) -> None:
-        """Replace a file as a whole, and have it on disk."""
-        new = self._directory / f".{name}.new"
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        new.replace(self._directory / name)
-        directory = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+class KeptBundle:
+    """A directory of the state with the last good bundle. Every method blocks."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._order = KeptOrder(directory)
+
+    def read(self) -> bytes | None:
+        """The last good bundle, which has to be verified again; `None` when there is none. Raises `BundleError`."""
+        return _read(self._directory, BUNDLE)
+
+    def check_order(self, opened: OpenedBundle) -> None:
+        """Raise `BundleError` unless `opened` is newer than all that were accepted, or the newest of them itself."""
+        self._order.check(opened.sequence, opened.digest)
+
+    def keep(self, raw: bytes, opened: OpenedBundle) -> None:
+        """Have it on disk that this bundle is the last good one. Raises `OSError`."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # In this order: cut off in between, the bundle on disk is newer than it must be, and never older.
+        _write(self._directory, BUNDLE, raw)
+        self._order.keep(opened.sequence, opened.digest)
+
+
+def _read(directory: Path, name: str) -> bytes | None:
+    try:
+        return (directory / name).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+        raise BundleError(BundleFault.UNREACHABLE, problem, str(directory / name)) from error
+
+
+def _write(directory: Path, name: str, content: bytes) -> None:
+    """Replace a file as a whole, and have it on disk."""
+    new = directory / f".{name}.new"
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+    new.replace(directory / name)
+    opened = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -32,25 +32,30 @@ def load_opened(opened: OpenedBundle, *, profile: str, overlays: Sequence[Path] 
     if overlays:
         problem = "holds the whole policy: policy.overlays cannot go on top of it, build them into it"
         raise BundleError(BundleFault.NOT_LOADABLE, problem)
-    bundle = _as_it_stands(opened)
+    bundle = as_it_stands(opened.modules, opened.data)
+    refuse_renamed(bundle, opened.data)
     refuse_unsafe(bundle)
     return bundle
 
 
-def _as_it_stands(opened: OpenedBundle) -> PolicyBundle:
-    if not any(package_of(source) == "interlock" for source in opened.modules.values()):
+def as_it_stands(modules: Mapping[str, str], data: JsonObject) -> PolicyBundle:
+    """A whole bundle of these files and this data, not looked at yet. Raises `BundleError` when it is none."""
+    if not any(package_of(source) == "interlock" for source in modules.values()):
         raise BundleError(BundleFault.NOT_LOADABLE, "holds no rule that decides: none is in the package interlock")
-    tree, said = unnamed(opened.data)
+    tree, said = unnamed(data)
     profile = tree.get("profile", "")
     if not isinstance(profile, str):
         raise BundleError(BundleFault.NOT_LOADABLE, "names no profile")
     enforced = said.get("enforced", _profile(tree, profile).get("enforced")) is not False
-    data: JsonObject = {**opened.data, "interlock": tree}
-    bundle = make_bundle(dict(opened.modules), data, profile=profile, enforced=enforced)
+    return make_bundle(dict(modules), {**data, "interlock": tree}, profile=profile, enforced=enforced)
+
+
+def refuse_renamed(bundle: PolicyBundle, data: JsonObject) -> None:
+    """Raise `BundleError` when its data calls it by a revision that is not what it holds."""
+    _, said = unnamed(data)
     if (named := said.get("revision", bundle.revision)) != bundle.revision:
         problem = f"calls itself {named} and holds {bundle.revision}: it was changed after it was built"
         raise BundleError(BundleFault.NOT_LOADABLE, problem)
-    return bundle
 
 
 def _profile(tree: JsonObject, profile: str) -> JsonObject:

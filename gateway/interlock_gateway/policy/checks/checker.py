@@ -46,10 +46,15 @@ AUTHOR_CHECKS: tuple[Check, ...] = (
 
 
 def check_bundle(
-    bundle: PolicyBundle, input_schema: Mapping[str, Any], *, safety_only: bool = False
+    bundle: PolicyBundle,
+    input_schema: Mapping[str, Any],
+    *,
+    safety_only: bool = False,
+    tests_are_loaded: bool = False,
 ) -> tuple[Problem, ...]:
     """All problems of a bundle, sorted by place; none when it is fit to decide.
 
+    Where `tests_are_loaded` too, they may call no more than rules may.
     Reads the policies in this process: give it only what this process may hang or die of.
     """
     read = [parse(path, source) for path, source in (*bundle.modules, *bundle.tests)]
@@ -59,6 +64,11 @@ def check_bundle(
     program = Program(files, tests, json.loads(bundle.data_json), input_schema)
     checks = SAFETY_CHECKS if safety_only else (*SAFETY_CHECKS, *AUTHOR_CHECKS)
     found = {problem for check in checks for problem in check(program)}
+    if tests_are_loaded:
+        whole = Program(
+            tuple(one for one in read if isinstance(one, RegoFile)), frozenset(), program.data, input_schema
+        )
+        found |= set(reach.check_builtins(whole))
     return tuple(sorted({*unreadable, *_unloadable(bundle, readable=not unreadable), *found}))
 
 

@@ -89,6 +89,20 @@ class OpaClient(AsyncOpaClient):  # type: ignore[misc] # the library has no type
             found: Reply = reply
             return found
 
+    async def name_policy(self, path: str) -> Reply:
+        """What `decide` would answer about nothing, with the revisions of bundles. Raises `OpaFaultError`."""
+        url = f"{self.root_url}/data/{path}?provenance=true&{_STRICTLY}"
+        headers = {"Content-Type": "application/json"}
+        async with self._request("POST", url, data=b'{"input":{}}', headers=headers) as reply:
+            found: Reply = reply
+            return found
+
+    async def ask_for(self, path: str) -> Reply:
+        """What it answers to a GET below `/v1`, whatever the status. Raises `OpaFaultError`."""
+        async with self._request("GET", f"{self.root_url}/{path}") as reply:
+            found: Reply = reply
+            return found
+
     async def put_policy(self, name: str, source: str) -> str:
         """Give it a module: empty, or why it does not take it. Raises `OpaFaultError` when that cannot be told."""
         try:

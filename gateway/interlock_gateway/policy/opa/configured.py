@@ -37,6 +37,7 @@ def opa_engine(
         clock,
         bundle=bundle,
         pushes=opa.policies == "push",
+        unchecked=opa.accept_unchecked_policies,
         max_input_bytes=max_input_bytes,
         on_adopted=on_adopted,
     )

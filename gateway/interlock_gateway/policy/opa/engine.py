@@ -36,9 +36,10 @@ class OpaFigures:
 
 
 class OpaEngine:
-    """Asks an OPA server. It brings `bundle` there; unless `pushes` is false: then OPA has its own, and says which.
+    """Asks an OPA server, to which the policies of `replace` are brought; `bundle` is the first of them.
 
-    Without a bundle to push everything is denied until there is one. `on_adopted` is told what OPA is seen to have.
+    Unless it `pushes`, OPA has its own, and `replace` says which of them may decide; any may if they are `unchecked`.
+    Without a policy everything is denied until there is one. `on_adopted` is told what OPA is seen to have.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class OpaEngine:
         *,
         bundle: PolicyBundle | None,
         pushes: bool = True,
+        unchecked: bool = False,
         max_input_bytes: int,
         on_adopted: Callable[[ActivePolicy], None] = lambda _policy: None,
     ) -> None:
@@ -59,7 +61,8 @@ class OpaEngine:
         self._breaker = Breaker(bounds.failures, bounds.retry_s, bounds.longest_retry_s)
         self._slots = Slots(bounds.connections, bounds.queued)
         self._answers: Counter[str] = Counter()
-        self._source: PolicySource = PushedSource(self._client, bounds, clock, bundle) if pushes else BundleSource()
+        self._loaded = BundleSource(unchecked=unchecked)
+        self._source: PolicySource = PushedSource(self._client, bounds, clock, bundle) if pushes else self._loaded
         # What OPA was last seen to have; nothing until then, and when it was seen to have nothing.
         self._adopted: ActivePolicy | None = None
         self._trouble = "it was not asked yet"
@@ -165,8 +168,14 @@ class OpaEngine:
             await self._source.replace(bundle)
         except OpaFaultError as fault:
             raise PolicyUnavailableError(f"OPA at {self._access.shown}: {fault.words}") from None
-        if self._source.is_ours:
+        if self._source.expected == bundle.policy:
             self._has_answered(bundle.policy)
+
+    def refuse(self, policy: ActivePolicy | None, why: str) -> None:
+        """Let a policy that OPA loaded itself decide no more, or with `None` any; `why` is for operators."""
+        self._loaded.refuse(policy, why)
+        if self._loaded.expected is None and not self._source.is_ours:
+            self._note(OpaFaultError(Trouble.NOT_ACCEPTED, why))
 
     async def look(self) -> None:
         """Ask OPA now which policies it has. Raises `PolicyUnavailableError` when that cannot be told."""
@@ -222,7 +231,7 @@ class OpaEngine:
     def _note(self, fault: OpaFaultError, *, probe: bool = False) -> None:
         self._answers[fault.trouble.value] += 1
         self._trouble = fault.words
-        if fault.trouble in {Trouble.NO_POLICY, Trouble.REJECTED}:
+        if fault.trouble in {Trouble.NO_POLICY, Trouble.NOT_ACCEPTED, Trouble.REJECTED}:
             # The server is well; it is policies that are missing.
             self._breaker.succeeded(probe=probe)
             if self._adopted is not None:
@@ -276,6 +285,7 @@ class OpaEngine:
         try:
             async with asyncio.timeout(self._bounds.timeout_s):
                 policy = read_policy(await self._client.decide(self._source.policy_path, b"{}"))
+                self._source.admit(policy)
         except TimeoutError:
             self._note(self._too_late(), probe=probe)
         except DecisionError as error:

@@ -29,6 +29,8 @@ class Trouble(StrEnum):
     """Its answer is not what OPA's API promises."""
     NO_POLICY = "no_policy"
     """It answers, and has not the policies that were to decide."""
+    NOT_ACCEPTED = "not_accepted"
+    """It answers with policies that the gateway has not accepted."""
     REJECTED = "rejected"
     """It does not take the policies."""
 
@@ -44,6 +46,7 @@ CODES: Mapping[Trouble, GatewayErrorCode] = {
     Trouble.TOO_LARGE: GatewayErrorCode.POLICY_MALFORMED,
     Trouble.MALFORMED: GatewayErrorCode.POLICY_MALFORMED,
     Trouble.NO_POLICY: GatewayErrorCode.POLICY_UNAVAILABLE,
+    Trouble.NOT_ACCEPTED: GatewayErrorCode.POLICY_UNAVAILABLE,
     Trouble.REJECTED: GatewayErrorCode.POLICY_UNAVAILABLE,
 }
 

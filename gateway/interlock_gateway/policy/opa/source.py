@@ -40,6 +40,10 @@ class PolicySource(Protocol):
         """The path that says which policy OPA has."""
         ...
 
+    def admit(self, policy: ActivePolicy) -> None:
+        """Raise `OpaFaultError` unless decisions of this policy, which OPA says it has, count."""
+        ...
+
     async def decided(self, ask: Ask) -> PolicyAnswer:
         """The answer to one call. Raises what `ask` raises."""
         ...
@@ -62,24 +66,55 @@ class PolicySource(Protocol):
 
 
 class BundleSource:
-    """OPA loads a bundle itself, and the gateway takes what it has."""
+    """OPA loads a bundle itself, and the gateway says which of those may decide.
+
+    With `unchecked` it does not: an operator has taken that over, and whatever OPA has decides.
+    """
 
     is_ours = False
-    expected: ActivePolicy | None = None
     policy_path = f"{BUNDLE_PATH}/policy"
 
+    def __init__(self, *, unchecked: bool = False) -> None:
+        self._unchecked = unchecked
+        self._accepted: ActivePolicy | None = None
+        self._refused: tuple[ActivePolicy, str] | None = None
+
+    @property
+    def expected(self) -> ActivePolicy | None:
+        """The policy that was accepted last."""
+        return self._accepted
+
+    def admit(self, policy: ActivePolicy) -> None:
+        """Raise `OpaFaultError` unless decisions of this policy count."""
+        if self._unchecked or policy == self._accepted:
+            return
+        why = "the gateway has not accepted"
+        if self._refused is not None and self._refused[0] == policy:
+            why = f"the gateway has refused: {self._refused[1]}"
+        raise OpaFaultError(Trouble.NOT_ACCEPTED, f"it has the policy {policy.revision}, which {why}")
+
     async def decided(self, ask: Ask) -> PolicyAnswer:
-        """The answer; there is only one place to ask."""
-        return await ask(BUNDLE_PATH)
+        """The answer, of the policy that was accepted: OPA says which it is in the same evaluation."""
+        answer = await ask(BUNDLE_PATH)
+        self.admit(answer.policy)
+        return answer
 
     async def bring(self) -> ActivePolicy | None:
         """Nothing: that is OPA's to do."""
         return None
 
     async def replace(self, bundle: PolicyBundle) -> None:
-        """Refuse what has rules: they would decide nothing. A bundle without any names what OPA has anyway."""
-        if bundle.modules:
+        """Let this policy decide, which OPA has: what of its rules was read there was looked at."""
+        if not self._unchecked:
+            self._accepted, self._refused = bundle.policy, None
+        elif bundle.modules:
             raise PolicyUnavailableError("OPA loads its policies itself (policy.opa.policies: bundle)")
+
+    def refuse(self, policy: ActivePolicy | None, why: str) -> None:
+        """Let this policy decide no more, or none that OPA could have."""
+        if policy is None or policy == self._accepted:
+            self._accepted = None
+        self._refused = (policy, why) if policy is not None else None
 
     async def keep_house(self) -> None:
         """Nothing to be done."""
@@ -113,6 +148,9 @@ class PushedSource:
     def policy_path(self) -> str:
         """Where the active bundle lies; where nothing does while there is none."""
         return NOWHERE if self._placed is None else self._placed.policy_path
+
+    def admit(self, policy: ActivePolicy) -> None:
+        """It was asked for by its place, where nothing else lies."""
 
     async def decided(self, ask: Ask) -> PolicyAnswer:
         """The answer of the policies active now; brought again, and asked again, when they are not there."""
