@@ -55,6 +55,8 @@ def resolved(
     Links are followed on the way if `follow_any`, and for the last name if `follow_last` too. Raises OutsideRootsError,
     WrongKindError, ParentMissingError, LinkInTheWayError; what the directories raise otherwise passes through.
     """
+    if place.root not in roots:  # as a record of another toolbox may say
+        raise OutsideRootsError(str(place))
     walk = beneath.walked(
         place.root, place.parts, open_root=open_root, roots=roots, follow_last=follow_last, follow_any=follow_any
     )

@@ -109,12 +109,10 @@ def asyncssh_server(directory: Path, *, path: str = "/usr/local/bin:/usr/bin:/bi
         assert local.stdin is not None
         assert local.stdout is not None
         assert local.stderr is not None
-        await asyncio.gather(
-            pumped(process.stdin, local.stdin, close=True),
-            pumped(local.stdout, process.stdout),
-            pumped(local.stderr, process.stderr),
-        )
+        feeding = asyncio.create_task(pumped(process.stdin, local.stdin, close=True))
+        await asyncio.gather(pumped(local.stdout, process.stdout), pumped(local.stderr, process.stderr))
         process.exit(await local.wait())
+        feeding.cancel()
 
     async def listen() -> asyncssh.SSHAcceptor:
         return await asyncssh.listen(

@@ -9,7 +9,7 @@ from interlock.toolbox.errors import (
     OutsideRootsError,
     WrongKindError,
 )
-from interlock.toolbox.operations import Kind, Snapshot
+from interlock.toolbox.operations import Kind, Place, Snapshot
 from interlock.toolbox.places import locate
 from toolbox_workplaces import Workplace
 
@@ -146,6 +146,18 @@ def test_a_name_that_is_too_long_is_an_error_in_words(workplace: Workplace) -> N
 def test_an_absolute_path_in_no_root_is_outside(workplace: Workplace) -> None:
     with pytest.raises(OutsideRootsError, match="/elsewhere/a is outside"):
         locate("/elsewhere/a", workdir="", roots=workplace.files.roots)
+
+
+@pytest.mark.req("BOX-12")
+def test_a_place_in_what_is_no_root_is_outside(workplace: Workplace) -> None:
+    workplace.put("a.txt", b"a")
+    above, _, name = workplace.root.rpartition("/")
+
+    for place in (Place("/etc", ("passwd",)), Place(above, (name, "a.txt")), Place("", ("etc", "passwd"))):
+        with pytest.raises(OutsideRootsError):
+            workplace.files.stat(place)
+        with pytest.raises(OutsideRootsError):
+            workplace.files.snapshot(place)
 
 
 def test_a_snapshot_tells_presence_absence_and_missing_parents(workplace: Workplace) -> None:

@@ -155,6 +155,8 @@ class Link:
             async with self._writing:
                 await self._peer.write(head)
                 for start in range(0, len(content), PIECE):
+                    if self.lost:
+                        return
                     await self._peer.write(content[start : start + PIECE])
                     self._heard = time.monotonic()  # it takes what it is sent
         except OSError as error:

@@ -47,15 +47,22 @@ class _RemoteFile(io.RawIOBase):
         self._at = start + offset
         return self._at
 
+    def readall(self) -> bytes:
+        # What is inherited asks for 8 KiB at a time, each a way there and back.
+        return b"".join(iter(lambda: self._next(PIECE), b""))
+
     def readinto(self, target: bytearray) -> int:  # type: ignore[override]  # any buffer, which has no name in 3.11
-        count = min(len(target), PIECE)
+        piece = self._next(min(len(target), PIECE))
+        target[: len(piece)] = piece
+        return len(piece)
+
+    def _next(self, count: int) -> bytes:
         if self._at < len(self._first):
             piece = self._first[self._at : self._at + count]
         else:
             piece = self._pieces.read(self._at, count)
-        target[: len(piece)] = piece
         self._at += len(piece)
-        return len(piece)
+        return piece
 
     def close(self) -> None:
         if not self.closed:
