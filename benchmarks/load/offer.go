@@ -50,7 +50,8 @@ type ending struct {
 }
 
 // offer sends calls at a rate, or, with -agents, from so many agents that wait for each answer, and prints a report.
-// An agent that is refused waits as long as it was told (-patient), or asks again at once.
+// An agent that is refused waits as long as it was told (-patient), or asks again at once. Requests are sent in turn,
+// whoever sends them: with one of its own for each agent, few agents would call in few sessions.
 func offer(args []string) {
 	flags := flag.NewFlagSet("offer", flag.ExitOnError)
 	target := flags.String("target", "", "address, such as unix:/run/x.sock")
@@ -136,8 +137,7 @@ func (o *offering) byAgents(agents int, patient bool) {
 		go func() {
 			defer o.waiting.Done()
 			for time.Since(o.began).Seconds() < o.seconds {
-				made.Add(1)
-				found, pause := o.call(o.clients[agent%len(o.clients)], agent)
+				found, pause := o.call(o.clients[agent%len(o.clients)], int(made.Add(1)))
 				o.keep(found, pause)
 				if patient && pause > 0 {
 					time.Sleep(pause)
