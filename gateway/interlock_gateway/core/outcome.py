@@ -92,7 +92,10 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What is sent to a provider, in `trace`. `input` is the exact bytes; `deadline_s` the seconds it may take."""
+    """What is sent to a provider, in `trace`. `input` is the exact bytes; `deadline_s` the seconds it may take.
+
+    From `pending_id` on it is about a pending action that is applied; `reason` and `extra` were given with `resolve`.
+    """
 
     session_id: str
     call_id: str
@@ -103,6 +106,8 @@ class Invocation:
     labels: FrozenJsonObject = field(default_factory=dict)
     pending_id: str = ""
     state_token: str = ""
+    reason: str = ""
+    extra: FrozenJsonObject | None = None
     trace: TraceContext | None = None
 
 
@@ -118,7 +123,7 @@ class Resolution:
     deadline_s: float
     pending_id: str = ""
     standing: bool = False
-    extra: FrozenJsonObject = field(default_factory=dict)
+    extra: FrozenJsonObject | None = None
     trace: TraceContext | None = None
 
 

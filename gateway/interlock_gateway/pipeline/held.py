@@ -22,6 +22,7 @@ from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE
 from interlock_gateway.pipeline.holders import Holders
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import CallRecord, StateError
+from interlock_gateway.pipeline.resolution import with_details
 from interlock_gateway.pipeline.resumptions import Caller, Resumptions, requester
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.under_way import put_down
@@ -261,6 +262,7 @@ class HeldCalls:
         elif checkpoint.state is CheckpointState.OPEN:
             checkpoint = checkpoint.moved(CheckpointState.WITHDRAWN, parts.clock.now(), ending.message)
         run = self._resumptions.ending(caller, live, checkpoint)
+        run.resolution = await self._resumptions.said(checkpoint)
         result = self._answer(run, checkpoint, ending)
         record = CallRecord(
             session_id=run.session_id,
@@ -285,7 +287,8 @@ class HeldCalls:
             run.decision = asked
             result = run.answer(ending.status, text)
         details = {**about(checkpoint), "outcome": ending.outcome}
-        return replace(result, checkpoint=checkpoint_ref(checkpoint), details={"checkpoint": details})
+        result = replace(result, checkpoint=checkpoint_ref(checkpoint), details={"checkpoint": details})
+        return with_details(result, run.resolution)
 
     async def _left(self, caller: Caller) -> None:
         """Whoever held the call open has hung up, or was cut off and asks for it again, perhaps at another replica."""

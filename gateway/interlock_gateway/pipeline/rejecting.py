@@ -58,6 +58,6 @@ def resolution_of(run: CallRun, action: PendingAction, said: ResolutionNote, dea
         reason=said.reason,
         deadline_s=deadline_s,
         pending_id=action.pending_id,
-        extra=said.extra or {},
+        extra=said.extra,
         trace=run.trace.context,
     )

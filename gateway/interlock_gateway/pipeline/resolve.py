@@ -268,7 +268,7 @@ class Resolver:
             reason=arguments.reason,
             deadline_s=self._parts.settings.default_timeout_s,
             standing=True,
-            extra=arguments.extra,
+            extra=said.extra,
             trace=run.trace.context,
         )
         if arguments.action is ResolveAction.DISCARD:

@@ -1,15 +1,18 @@
 """Calls as they go on from a checkpoint: who asks, and the run that is made of what was kept (CHK-9)."""
 
+import json
 from dataclasses import dataclass
 
 from interlock_gateway.core.call import CallKind, CallRequest
 from interlock_gateway.core.checkpoint import Checkpoint
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
+from interlock_gateway.core.pending import ResolutionNote
 from interlock_gateway.core.session import Principal
 from interlock_gateway.core.trace import TraceContext
 from interlock_gateway.ids import Ids
 from interlock_gateway.pipeline.approval import goes_on_edited
 from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.resolution import ResolveArguments
 from interlock_gateway.pipeline.resolve_tool import resolve_tool
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.under_way import take_up
@@ -88,6 +91,14 @@ class Resumptions:
         run.tool = self._parts.registry.find(checkpoint.tool, live.session.owner)
         run.digest = checkpoint.digest
         return run
+
+    async def said(self, checkpoint: Checkpoint) -> ResolutionNote | None:
+        """What the `resolve` call that waited asks for, and about what; `None` for a call of another kind."""
+        if checkpoint.kind is not CallKind.APPLY or not checkpoint.resolve_input:
+            return None
+        said = ResolveArguments.of(json.loads(checkpoint.resolve_input)).note
+        action = await self._parts.store.pending.get_pending(checkpoint.pending_id)
+        return said.about(action) if action is not None else said
 
     def _tool(self, live: LiveSession, checkpoint: Checkpoint) -> RegisteredTool | None:
         registry = self._parts.registry

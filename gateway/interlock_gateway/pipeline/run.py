@@ -200,6 +200,7 @@ class CallRun:
 
     def invocation(self, deadline_s: float, trace: TraceContext | None = None) -> Invocation:
         """What the provider is sent, as a part of `trace`; without one, of the call's own."""
+        said = self.resolution
         return Invocation(
             session_id=self.session_id,
             call_id=self.call_id,
@@ -210,6 +211,8 @@ class CallRun:
             labels=self.request.labels,
             pending_id=self.pending.pending_id if self.pending else "",
             state_token=self.pending.state_token if self.pending else "",
+            reason=said.reason if said else "",
+            extra=said.extra if said else None,
             trace=trace or self.trace.context,
         )
 

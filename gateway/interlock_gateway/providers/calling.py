@@ -35,6 +35,7 @@ from interlock_gateway.providers.wire import (
     bounded,
     bounded_list,
     definition_from_wire,
+    extra_to_wire,
     invocation_to_wire,
     json_object,
     json_value,
@@ -214,6 +215,8 @@ def _execute_request(invocation: Invocation) -> service_pb2.ExecuteRequest:
     if invocation.pending_id:
         request.apply.pending_id = invocation.pending_id
         request.apply.state_token = invocation.state_token
+        request.apply.reason = invocation.reason
+        request.apply.extra = extra_to_wire(invocation.extra)
     return request
 
 

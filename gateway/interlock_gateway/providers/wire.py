@@ -10,7 +10,7 @@ from interlock.v1 import content_pb2, provider_pb2, tool_pb2, undo_pb2
 
 from interlock_gateway.core import tool as core
 from interlock_gateway.core.content import Audio, Content, Image, Resource, Text
-from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
+from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonObject, JsonValue
 from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import (
     Invocation,
@@ -188,8 +188,13 @@ def resolution_to_wire(resolution: Resolution) -> provider_pb2.PendingResolution
         standing=resolution.standing,
         source_tool=resolution.source_tool,
         reason=resolution.reason,
-        extra=json.dumps(dict(resolution.extra)).encode() if resolution.extra else b"",
+        extra=extra_to_wire(resolution.extra),
     )
+
+
+def extra_to_wire(extra: FrozenJsonObject | None) -> bytes:
+    """What was given besides with `resolve`; nothing is none."""
+    return json.dumps(dict(extra)).encode() if extra is not None else b""
 
 
 def undo_from_wire(undo: undo_pb2.UndoInfo) -> UndoInfo:

@@ -41,9 +41,9 @@ class ToolContext:
     """The call a handler serves; a parameter with this type gets it.
 
     `deadline` is a `time.monotonic()` value, or None. `state_token` is what the tool's dry run answered when a preview
-    is being applied, and None otherwise; `pending_id` then names the pending action. `traceparent` and
-    `tracestate` say which trace the call is a part of, empty when of none. `progress` and `output` may be called from
-    any thread, never block, and may be awaited.
+    is being applied, and None otherwise; `pending_id` then names the pending action, and `reason` and `extra` are what
+    `resolve` was given (`extra` None when nothing was). `traceparent` and `tracestate` say which trace the call is a
+    part of, empty when of none. `progress` and `output` may be called from any thread, never block, and may be awaited.
     """
 
     tool: str = ""
@@ -54,6 +54,8 @@ class ToolContext:
     deadline: float | None = None
     state_token: str | None = None
     pending_id: str = ""
+    reason: str = ""
+    extra: Mapping[str, Any] | None = None
     traceparent: str = ""
     tracestate: str = ""
     _send: Send = field(default=discard, repr=False)

@@ -287,7 +287,8 @@ class ToolProvider:
         if handler is None:
             raise RequestFailed(grpc.StatusCode.UNIMPLEMENTED, f"nothing here handles {kind} of {asked.source_tool}")
         invocation = provider_pb2.ToolInvocation(session_id=asked.session_id, call_id=asked.call_id)
-        context = _Context(source, invocation, caller, provider_pb2.ApplyContext(pending_id=asked.pending_id))
+        about = provider_pb2.ApplyContext(pending_id=asked.pending_id, reason=asked.reason, extra=asked.extra)
+        context = _Context(source, invocation, caller, about)
         try:
             extra = read_json(asked.extra) if asked.extra else None
             given = {"token": token, "reason": asked.reason, "extra": extra}
@@ -320,6 +321,8 @@ class _Context:
             deadline=self.caller.deadline,
             state_token=apply.state_token if apply is not None and apply.HasField("state_token") else None,
             pending_id=apply.pending_id if apply is not None else "",
+            reason=apply.reason if apply is not None else "",
+            extra=read_json(apply.extra) if apply is not None and apply.extra else None,
             traceparent=trace.traceparent if trace is not None else "",
             tracestate=trace.tracestate if trace is not None else "",
             _send=self.caller.send,

@@ -26,7 +26,7 @@ from interlock.v1 import content_pb2 as interlock_dot_v1_dot_content__pb2
 from interlock.v1 import undo_pb2 as interlock_dot_v1_dot_undo__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1binterlock/v1/provider.proto\x12\x0cinterlock.v1\x1a\x1ainterlock/v1/content.proto\x1a\x17interlock/v1/undo.proto\"\xcc\x01\n\x0eToolInvocation\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\x0c\n\x04tool\x18\x03 \x01(\t\x12\r\n\x05input\x18\x04 \x01(\x0c\x12\x0f\n\x07workdir\x18\x05 \x01(\t\x12\x38\n\x06labels\x18\x06 \x03(\x0b\x32(.interlock.v1.ToolInvocation.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"L\n\x0c\x41pplyContext\x12\x12\n\npending_id\x18\x01 \x01(\t\x12\x18\n\x0bstate_token\x18\x02 \x01(\tH\x00\x88\x01\x01\x42\x0e\n\x0c_state_token\"\x8f\x03\n\nToolResult\x12&\n\x07\x63ontent\x18\x01 \x03(\x0b\x32\x15.interlock.v1.Content\x12\x0e\n\x06output\x18\x02 \x01(\t\x12\x10\n\x08is_error\x18\x03 \x01(\x08\x12\x12\n\ntool_error\x18\x04 \x01(\x08\x12\x0c\n\x04\x64\x61ta\x18\x05 \x01(\x0c\x12)\n\x04undo\x18\x06 \x01(\x0b\x32\x16.interlock.v1.UndoInfoH\x00\x88\x01\x01\x12>\n\x0epending_action\x18\x07 \x01(\x0b\x32!.interlock.v1.PushedPendingActionH\x01\x88\x01\x01\x12\x0f\n\x07\x64\x65tails\x18\x08 \x01(\x0c\x12\x15\n\rstate_changed\x18\t \x01(\x08\x12\x42\n\x10standing_handler\x18\n \x01(\x0b\x32#.interlock.v1.StandingHandlerChangeH\x02\x88\x01\x01\x12\r\n\x05taint\x18\x0b \x03(\tB\x07\n\x05_undoB\x11\n\x0f_pending_actionB\x13\n\x11_standing_handler\"m\n\x13PushedPendingAction\x12\r\n\x05label\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x03 \x01(\x0c\x12\x12\n\nhas_reject\x18\x04 \x01(\x08\x12\x13\n\x0bsource_tool\x18\x05 \x01(\t\"k\n\x15StandingHandlerChange\x12\x31\n\x08register\x18\x01 \x01(\x0b\x32\x1d.interlock.v1.StandingHandlerH\x00\x12\x15\n\x0b\x63lear_token\x18\x02 \x01(\tH\x00\x42\x08\n\x06\x63hange\"i\n\x0fStandingHandler\x12\r\n\x05token\x18\x01 \x01(\t\x12\r\n\x05label\x18\x02 \x01(\t\x12\x13\n\x0bsource_tool\x18\x03 \x01(\t\x12\x12\n\nhas_reject\x18\x04 \x01(\x08\x12\x0f\n\x07\x64\x65tails\x18\x05 \x01(\x0c\"\xa1\x01\n\x11PendingResolution\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\r\n\x05token\x18\x03 \x01(\t\x12\x12\n\npending_id\x18\x04 \x01(\t\x12\x10\n\x08standing\x18\x05 \x01(\x08\x12\x13\n\x0bsource_tool\x18\x06 \x01(\t\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\r\n\x05\x65xtra\x18\x08 \x01(\x0c\".\n\tRendering\x12\x0f\n\x07summary\x18\x01 \x01(\t\x12\x10\n\x08\x65xpanded\x18\x02 \x01(\tB\\\n\x10\x64\x65v.interlock.v1P\x01ZFgithub.com/interlock-gateway/interlock/gen/go/interlock/v1;interlockv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1binterlock/v1/provider.proto\x12\x0cinterlock.v1\x1a\x1ainterlock/v1/content.proto\x1a\x17interlock/v1/undo.proto\"\xcc\x01\n\x0eToolInvocation\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\x0c\n\x04tool\x18\x03 \x01(\t\x12\r\n\x05input\x18\x04 \x01(\x0c\x12\x0f\n\x07workdir\x18\x05 \x01(\t\x12\x38\n\x06labels\x18\x06 \x03(\x0b\x32(.interlock.v1.ToolInvocation.LabelsEntry\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"k\n\x0c\x41pplyContext\x12\x12\n\npending_id\x18\x01 \x01(\t\x12\x18\n\x0bstate_token\x18\x02 \x01(\tH\x00\x88\x01\x01\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\r\n\x05\x65xtra\x18\x04 \x01(\x0c\x42\x0e\n\x0c_state_token\"\x8f\x03\n\nToolResult\x12&\n\x07\x63ontent\x18\x01 \x03(\x0b\x32\x15.interlock.v1.Content\x12\x0e\n\x06output\x18\x02 \x01(\t\x12\x10\n\x08is_error\x18\x03 \x01(\x08\x12\x12\n\ntool_error\x18\x04 \x01(\x08\x12\x0c\n\x04\x64\x61ta\x18\x05 \x01(\x0c\x12)\n\x04undo\x18\x06 \x01(\x0b\x32\x16.interlock.v1.UndoInfoH\x00\x88\x01\x01\x12>\n\x0epending_action\x18\x07 \x01(\x0b\x32!.interlock.v1.PushedPendingActionH\x01\x88\x01\x01\x12\x0f\n\x07\x64\x65tails\x18\x08 \x01(\x0c\x12\x15\n\rstate_changed\x18\t \x01(\x08\x12\x42\n\x10standing_handler\x18\n \x01(\x0b\x32#.interlock.v1.StandingHandlerChangeH\x02\x88\x01\x01\x12\r\n\x05taint\x18\x0b \x03(\tB\x07\n\x05_undoB\x11\n\x0f_pending_actionB\x13\n\x11_standing_handler\"m\n\x13PushedPendingAction\x12\r\n\x05label\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x03 \x01(\x0c\x12\x12\n\nhas_reject\x18\x04 \x01(\x08\x12\x13\n\x0bsource_tool\x18\x05 \x01(\t\"k\n\x15StandingHandlerChange\x12\x31\n\x08register\x18\x01 \x01(\x0b\x32\x1d.interlock.v1.StandingHandlerH\x00\x12\x15\n\x0b\x63lear_token\x18\x02 \x01(\tH\x00\x42\x08\n\x06\x63hange\"i\n\x0fStandingHandler\x12\r\n\x05token\x18\x01 \x01(\t\x12\r\n\x05label\x18\x02 \x01(\t\x12\x13\n\x0bsource_tool\x18\x03 \x01(\t\x12\x12\n\nhas_reject\x18\x04 \x01(\x08\x12\x0f\n\x07\x64\x65tails\x18\x05 \x01(\x0c\"\xa1\x01\n\x11PendingResolution\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0f\n\x07\x63\x61ll_id\x18\x02 \x01(\t\x12\r\n\x05token\x18\x03 \x01(\t\x12\x12\n\npending_id\x18\x04 \x01(\t\x12\x10\n\x08standing\x18\x05 \x01(\x08\x12\x13\n\x0bsource_tool\x18\x06 \x01(\t\x12\x0e\n\x06reason\x18\x07 \x01(\t\x12\r\n\x05\x65xtra\x18\x08 \x01(\x0c\".\n\tRendering\x12\x0f\n\x07summary\x18\x01 \x01(\t\x12\x10\n\x08\x65xpanded\x18\x02 \x01(\tB\\\n\x10\x64\x65v.interlock.v1P\x01ZFgithub.com/interlock-gateway/interlock/gen/go/interlock/v1;interlockv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,17 +41,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOOLINVOCATION_LABELSENTRY']._serialized_start=258
   _globals['_TOOLINVOCATION_LABELSENTRY']._serialized_end=303
   _globals['_APPLYCONTEXT']._serialized_start=305
-  _globals['_APPLYCONTEXT']._serialized_end=381
-  _globals['_TOOLRESULT']._serialized_start=384
-  _globals['_TOOLRESULT']._serialized_end=783
-  _globals['_PUSHEDPENDINGACTION']._serialized_start=785
-  _globals['_PUSHEDPENDINGACTION']._serialized_end=894
-  _globals['_STANDINGHANDLERCHANGE']._serialized_start=896
-  _globals['_STANDINGHANDLERCHANGE']._serialized_end=1003
-  _globals['_STANDINGHANDLER']._serialized_start=1005
-  _globals['_STANDINGHANDLER']._serialized_end=1110
-  _globals['_PENDINGRESOLUTION']._serialized_start=1113
-  _globals['_PENDINGRESOLUTION']._serialized_end=1274
-  _globals['_RENDERING']._serialized_start=1276
-  _globals['_RENDERING']._serialized_end=1322
+  _globals['_APPLYCONTEXT']._serialized_end=412
+  _globals['_TOOLRESULT']._serialized_start=415
+  _globals['_TOOLRESULT']._serialized_end=814
+  _globals['_PUSHEDPENDINGACTION']._serialized_start=816
+  _globals['_PUSHEDPENDINGACTION']._serialized_end=925
+  _globals['_STANDINGHANDLERCHANGE']._serialized_start=927
+  _globals['_STANDINGHANDLERCHANGE']._serialized_end=1034
+  _globals['_STANDINGHANDLER']._serialized_start=1036
+  _globals['_STANDINGHANDLER']._serialized_end=1141
+  _globals['_PENDINGRESOLUTION']._serialized_start=1144
+  _globals['_PENDINGRESOLUTION']._serialized_end=1305
+  _globals['_RENDERING']._serialized_start=1307
+  _globals['_RENDERING']._serialized_end=1353
 # @@protoc_insertion_point(module_scope)

@@ -32,12 +32,16 @@ class ToolInvocation(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., call_id: _Optional[str] = ..., tool: _Optional[str] = ..., input: _Optional[bytes] = ..., workdir: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class ApplyContext(_message.Message):
-    __slots__ = ("pending_id", "state_token")
+    __slots__ = ("pending_id", "state_token", "reason", "extra")
     PENDING_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    EXTRA_FIELD_NUMBER: _ClassVar[int]
     pending_id: str
     state_token: str
-    def __init__(self, pending_id: _Optional[str] = ..., state_token: _Optional[str] = ...) -> None: ...
+    reason: str
+    extra: bytes
+    def __init__(self, pending_id: _Optional[str] = ..., state_token: _Optional[str] = ..., reason: _Optional[str] = ..., extra: _Optional[bytes] = ...) -> None: ...
 
 class ToolResult(_message.Message):
     __slots__ = ("content", "output", "is_error", "tool_error", "data", "undo", "pending_action", "details", "state_changed", "standing_handler", "taint")
