@@ -13,7 +13,7 @@ from typing import cast
 
 import pytest
 from engine_bundles import bundle
-from interlock_gateway.policy.embedded import pool
+from interlock_gateway.policy.embedded import pool, process
 from interlock_gateway.policy.embedded.pool import WorkerPool
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
 from interlock_gateway.policy.embedded.process import Evaluation, Process, Worker, WorkerLimits
@@ -55,9 +55,6 @@ class Pretended(Worker):
             self.loop.call_soon(self.reply)
         return self.used
 
-    def _clock_s(self) -> float:
-        return 0.0
-
     def slow_down(self) -> None:
         self.is_slowed = True
 
@@ -95,6 +92,7 @@ async def two(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[WorkerPool
         raise BlockingIOError
 
     monkeypatch.setattr(pool, "launch", launch)
+    monkeypatch.setattr(process, "used_s", lambda _: 0.0)
     monkeypatch.setattr("interlock_gateway.policy.embedded.nursery.Nursery.born", refuse)
     monkeypatch.setattr(pool, "STALLED_S", 60.0)
     tried = WorkerPool(bundle(), SETTINGS)
@@ -152,6 +150,25 @@ async def test_what_uses_many_times_what_is_usual_gives_way_before_it_would_else
             tried._pace.took(0.0001)
         await eventually(lambda: first.is_slowed)
         assert not second.is_slowed
+
+
+@pytest.mark.req("REL-7", "REL-8")
+async def test_what_gave_way_early_and_got_no_turn_has_as_long_as_anybody_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with two(monkeypatch) as (tried, first, second):
+        for _ in range(100):
+            tried._pace.took(0.0001)
+        submit(tried, 1)
+        first.used = 0.0025
+        await eventually(lambda: first.is_slowed)
+        monkeypatch.setattr(pool, "STALLED_S", 0.001)
+        await eventually(lambda: len(second.queue) == 1)
+        second.used = 0.0025
+        await second.looked_at(5)
+        assert not second.is_slowed
+        second.used = 0.005
+        await eventually(lambda: second.is_slowed)
 
 
 @pytest.mark.req("REL-8")

@@ -41,6 +41,13 @@ class Waiting:
         (self._large if evaluation.is_large else self._small).popleft()
         evaluation.is_waiting = False
 
+    def overdue(self, since: float) -> Iterator[Evaluation]:
+        """Those that have waited since then or are answered, who wait no more; none that is behind another one."""
+        while over := [first for first in self.heads() if first.answer.done() or first.submitted_at <= since]:
+            for first in over:
+                self.remove_head(first)
+                yield first
+
     def clear(self) -> None:
         """Nobody waits."""
         self._small.clear()

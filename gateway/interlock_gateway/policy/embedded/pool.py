@@ -30,8 +30,7 @@ RESPAWN_DELAYS_S = (0.0, 0.1, 0.5, 2.0)
 SUSPICION_S = 0.002
 # One this old is slow, whatever it used: younger, it may wait for its turn of the processor, as it would elsewhere.
 STALLED_S = 0.05
-# A large one that has given way to all others so long without much of the processor is sent to another, too; so is a
-# small one that is stalled.
+# One that has given way to all others so long without much of the processor is sent to another; a small one sooner.
 STARVED_S = 0.1
 
 
@@ -232,10 +231,9 @@ class WorkerPool:
             self._watching = self._loop.call_later(delay, self._watch)
 
     def _make_way(self, worker: Worker, used_s: float) -> float:
-        """Have a worker give way that has used so much, and say when to look again.
+        """Have a worker give way that has used so much, and say when to look again. Age may be that it gets no turn.
 
-        It is not age that counts: on a busy machine one may be old because its worker did not get its turn. What got
-        none where it gave way early is evaluated a second time, and is not to meet with the same there.
+        What got none because it gave way early is evaluated a second time, and is not to meet with the same there.
         """
         if worker.is_slowed or self._settings.in_background:
             return self._settings.slow_s
@@ -271,12 +269,9 @@ class WorkerPool:
         self._resend([evaluation for evaluation in list(slow.queue)[not head_too :] if evaluation.copies == 1])
 
     def _expire_waiting(self, now: float) -> None:
-        since = now - self._settings.longest_wait_s
-        while over := [first for first in self._waiting.heads() if first.answer.done() or first.submitted_at <= since]:
-            for first in over:
-                self._waiting.remove_head(first)
-                if not first.copies:
-                    first.fail(_unavailable())
+        for over in self._waiting.overdue(now - self._settings.longest_wait_s):
+            if not over.copies:
+                over.fail(_unavailable())
 
     def _kept_idle(self) -> int:
         """How many workers are kept for large inputs, and have none."""

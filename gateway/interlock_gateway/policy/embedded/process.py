@@ -3,7 +3,6 @@
 import asyncio
 import importlib.util
 import socket
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from interlock_gateway.isolation.priority import give_way
+from interlock_gateway.isolation.priority import give_way, used_s
 from interlock_gateway.isolation.process import start_isolated
 from interlock_gateway.policy.bundle import DECISION_RULE
 from interlock_gateway.policy.embedded.wire import LARGE_BYTES, LENGTH_BYTES, Reply, frame, frame_parts
@@ -124,7 +123,6 @@ class Worker(asyncio.Protocol):
     took_s: float = 0.0
     is_crowded: Callable[[], bool] = bool
     _used_before: float = 0.0
-    _clock: int = field(init=False)
     loaded: asyncio.Future[tuple[Reply, bytes]] = field(init=False)
     reaped: asyncio.Future[None] = field(init=False)
     _unsent: list[bytes] = field(default_factory=list)
@@ -134,7 +132,6 @@ class Worker(asyncio.Protocol):
     _disconnected: bool = False
 
     def __post_init__(self) -> None:
-        self._clock = _processor_clock(self.process.pid)
         self.loaded = self.loop.create_future()
         self.reaped = self.loop.create_future()
 
@@ -195,7 +192,7 @@ class Worker(asyncio.Protocol):
 
         The loop may have been held up for longer than the worker: what that did since is not one evaluation's.
         """
-        return 0.0 if self._has_unread() else self._clock_s() - self._used_before
+        return 0.0 if self._has_unread() else used_s(self.process.pid) - self._used_before
 
     def slow_down(self) -> None:
         """Let the process have what processor time nobody else wants, from now on: there is no way back."""
@@ -242,7 +239,7 @@ class Worker(asyncio.Protocol):
         self.on_gone(self)
 
     def _received(self, reply: Reply, payload: bytes) -> None:
-        used_before, self._used_before = self._used_before, self._clock_s()
+        used_before, self._used_before = self._used_before, used_s(self.process.pid)
         if not self.loaded.done():
             self.loaded.set_result((reply, payload))
             return
@@ -261,13 +258,6 @@ class Worker(asyncio.Protocol):
         unsent, self._unsent = self._unsent, []
         if unsent and self._transport is not None:
             self._transport.write(b"".join(unsent))
-
-    def _clock_s(self) -> float:
-        """Processor time of the process so far; 0 where it cannot be told."""
-        try:
-            return time.clock_gettime(self._clock)
-        except OSError:
-            return 0.0
 
     def _has_unread(self) -> bool:
         try:
@@ -298,11 +288,6 @@ class Worker(asyncio.Protocol):
     def _settle(self) -> None:
         if self._disconnected and self.process.returncode is not None and not self.reaped.done():
             self.reaped.set_result(None)
-
-
-def _processor_clock(process_id: int) -> int:
-    """The clock that counts a process's processor time, as clock_getcpuclockid(3) makes it on Linux."""
-    return ~process_id << 3 | 2
 
 
 def worker_arguments(limits: WorkerLimits) -> tuple[object, ...]:
