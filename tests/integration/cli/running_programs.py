@@ -97,10 +97,10 @@ class Place:
 
 
 @contextmanager
-def place(**more: str) -> Iterator[Place]:
+def place(*toolbox: str, **more: str) -> Iterator[Place]:
     """What `interlock init` makes, with `interlock toolbox` and `interlock serve` running in it.
 
-    `more` is more of the gateway's environment.
+    `toolbox` is more of the toolbox's command line, `more` of the gateway's environment.
     """
     with tempfile.TemporaryDirectory(prefix="il-", dir="/tmp", ignore_cleanup_errors=True) as made:
         directory = Path(made)
@@ -112,7 +112,7 @@ def place(**more: str) -> Iterator[Place]:
         config = str(directory / "interlock.yaml")
         root = str(directory / "workspace")
         with (
-            started("toolbox", "--root", root, env=env, log=directory / "toolbox.log"),
+            started("toolbox", "--root", root, *toolbox, env=env, log=directory / "toolbox.log"),
             started("serve", "--config", config, "-o", "json", env=serving, log=directory / "serve.log") as gateway,
         ):
             made_place = Place(directory, settings, gateway, token)
