@@ -5,6 +5,7 @@ import hashlib
 import json
 import marshal
 import os
+import random
 import signal
 import sys
 import threading
@@ -18,10 +19,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interlock_gateway.core.call import CallRequest
 from interlock_gateway.core.digest import BoundCall
 from interlock_gateway.core.document import InvalidDocumentError, parse
 from interlock_gateway.core.jsonvalue import JsonValue
-from interlock_gateway.pipeline import reading_process, reading_worker
+from interlock_gateway.pipeline import reading_process, reading_worker, run
 from interlock_gateway.pipeline.canonical import canonical
 from interlock_gateway.pipeline.large_inputs import LargeInput, LargeInputs
 from interlock_gateway.pipeline.schema import CompiledSchema
@@ -179,6 +181,19 @@ async def test_who_puts_a_large_input_together_lets_others_go_first_with_every_p
     async with reading() as large:
         await large.read(LargeInput(raw, len(raw), 8), "me")
     assert let.count("inputs_0") == len(let) > len(raw) / reading_worker.PIECE_BYTES
+
+
+@pytest.mark.req("REL-7", "PIPE-10")
+@pytest.mark.parametrize(("size", "steps"), [(0, 1), (1000, 1), (run.DIGESTED_BYTES, 1), (4_000_000, 31)])
+def test_a_requests_digest_is_the_same_in_steps_between_which_others_go_first(
+    size: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let: list[None] = []
+    monkeypatch.setattr(run, "let_others_go", lambda: let.append(None))
+    raw = random.Random(1).randbytes(size)
+    request = CallRequest("session", "call", "tool", raw, workdir="/work")
+    assert run._digest_of(request, "tool") == hashlib.sha256(b"4:tool5:/work" + raw).hexdigest()
+    assert len(let) == steps - 1
 
 
 @pytest.mark.req("PIPE-4", "REL-7")
