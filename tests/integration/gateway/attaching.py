@@ -35,7 +35,7 @@ class Agents:
 
     def client(self, who: str) -> Client:
         """One of them, as a client."""
-        return Client(self.address, token=self.tokens[who], plaintext=True, timeout=PATIENCE_S)
+        return Client(self.address, token=self.tokens[who], plaintext=True, timeout=PATIENCE_S, patience=0)
 
 
 @asynccontextmanager

@@ -201,5 +201,5 @@ async def bench(
         server = await stack.enter_async_context(provided(directory, tools(ledger)))
         gateway = await stack.enter_async_context(running(config_in(directory, **changes), clock))
         await gateway.providers_settled(5.0)
-        agent = await stack.enter_async_context(Client(gateway.endpoints.agents[0]))
+        agent = await stack.enter_async_context(Client(gateway.endpoints.agents[0], patience=0))
         yield Bench(gateway, agent, ledger, clock, directory, server)

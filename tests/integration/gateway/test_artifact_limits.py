@@ -99,7 +99,7 @@ async def test_a_principal_that_has_all_it_may_leaves_the_rest_of_the_store_to_o
         bench(
             socket_directory, tools=lambda _: answering(answers), artifacts=config, server=server, identity=identity
         ) as at,
-        Client(at.gateway.endpoints.agents[1], timeout=30) as another,
+        Client(at.gateway.endpoints.agents[1], timeout=30, patience=0) as another,
     ):
         assert (await at.agent.session("s").call("head", {})).truncated
         answers.text = OTHER

@@ -135,7 +135,7 @@ async def test_one_agent_does_not_hold_open_all_calls_that_may_be(socket_directo
         await eventually(lambda: len(held) == 4)
         with pytest.raises(RequestError):
             await mine.call("wreck", {"what": "too much"}, timeout=2)
-        async with Client(at.gateway.endpoints.agents[1], timeout=30) as another:
+        async with Client(at.gateway.endpoints.agents[1], timeout=30, patience=0) as another:
             calls.append(asyncio.create_task(another.session("theirs").call("wreck", {"what": "theirs"})))
             asked.append(await bob.asked())
             for checkpoint in asked:

@@ -42,7 +42,7 @@ async def test_an_agent_whose_requests_take_all_places_is_told_when_to_come_agai
     mine, theirs = gateway.endpoints.agents
     async with grpc.aio.insecure_channel(mine) as channel, person(gateway) as bob:
         stub = gateway_service_pb2_grpc.GatewayServiceStub(channel)
-        async with Client(mine, timeout=30) as agent:
+        async with Client(mine, timeout=30, patience=0) as agent:
             await agent.session("s").call("wreck", {"what": "it"}, call_id="c", checkpoint_mode="detach")
         waits = [asyncio.ensure_future(stub.WaitCall(WAITING, timeout=30)) for _ in range(4)]
         await eventually(lambda: waiting.taken == 4)
@@ -62,7 +62,7 @@ async def test_an_agent_whose_requests_take_all_places_is_told_when_to_come_agai
 
 async def waits_a_moment(address: str) -> None:
     """An agent at `address` asks about a call of its own, and is answered."""
-    async with Client(address, timeout=30) as agent:
+    async with Client(address, timeout=30, patience=0) as agent:
         await agent.session("t").call("wreck", {"what": "that"}, call_id="c", checkpoint_mode="detach")
     async with grpc.aio.insecure_channel(address) as channel:
         stub = gateway_service_pb2_grpc.GatewayServiceStub(channel)
