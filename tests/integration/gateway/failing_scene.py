@@ -1,17 +1,25 @@
 """A gateway in trouble: calls of four classes, what really ran of them, and what they were answered (REL-1)."""
 
 import asyncio
+import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+import grpc
+import grpc.aio
 import pytest
 from broken_opa import BrokenOpa
 from gateway_bench import Bench, Ledger
 from interlock import CallStatus
-from interlock.errors import RequestError
+from interlock._decode import call_result
+from interlock._encode import new_id
+from interlock._status import DETAILS_KEY, read_details
 from interlock.provider import Tool, tool
+from interlock.v1 import call_pb2
+from interlock.v1 import gateway_service_pb2 as rpc
 from interlock_gateway.config import ToolOverride
 from interlock_gateway.core.decision import GatewayErrorCode
 from interlock_gateway.policy.bundle import PolicyBundle, make_bundle
@@ -22,7 +30,14 @@ CLASSES = (READ, "put", "wreck", "undeclared")
 """Read-only, mutating, destructive, and one that declares nothing: a tool of each."""
 EACH = 50
 DEADLINE_S = 30.0
-"""Of each call: the SDK raises when it has no answer by then, which fails the test."""
+"""What a call carries, when the fault is to be known from its answer."""
+SHORT_S = 0.2
+"""What a call carries whose deadline passes while a fault lasts."""
+PATIENCE_S = 60.0
+"""The client's own timer runs so much longer than the deadline that it carries: the answer has to be the gateway's."""
+LATE_S = 0.1
+"""How long after its deadline a call has to be answered."""
+CALL_TOOL = "/interlock.v1.GatewayService/CallTool"
 FACTS_OF_ALL = {name: ToolOverride(permission_class="ledger") for name in CLASSES}
 ALLOW = '{"verdict": "allow", "reasons": [{"code": "fine", "message": "fine", "rule": "custom/fine"}]}'
 
@@ -68,11 +83,34 @@ ALLOWING = deciding(f"decision := {ALLOW}")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call of a class was answered; `code` is that of the first reason, or of the error in an answer's place."""
+    """What a call of a class was answered; `code` is that of the first reason, or of the error in an answer's place.
+
+    `late_s` is how long after its deadline it was answered, below 0 for one that was answered before it. What a timer
+    of this very process, set for that deadline, was late by is taken off: client and gateway share its loop.
+    """
 
     name: str
     status: CallStatus
     code: str
+    late_s: float
+
+
+class Timer:
+    """How late this process is with what is due at a time, as far as it is due by now."""
+
+    def __init__(self, seconds: float) -> None:
+        self.began = time.monotonic()
+        self._due = self.began + seconds
+        self._late_s = 0.0
+        self._handle = asyncio.get_running_loop().call_later(seconds, self._rings)
+
+    def _rings(self) -> None:
+        self._late_s = time.monotonic() - self._due
+
+    def late_s(self) -> float:
+        """How late it is now, compared with a timer that had nothing else to do."""
+        self._handle.cancel()
+        return time.monotonic() - self._due - self._late_s
 
 
 @dataclass
@@ -81,6 +119,7 @@ class Scene:
 
     at: Bench
     patched: pytest.MonkeyPatch
+    channel: grpc.aio.Channel
     opa: BrokenOpa | None = None
     trouble: list[str] = field(default_factory=list)
 
@@ -97,8 +136,7 @@ class Scene:
     async def calls(self, text: str, each: int = 2, deadline_s: float = DEADLINE_S) -> list[Answer]:
         """`each` calls of every class, in as many sessions, all at once."""
         made = [self._call(f"s{number}", name, text, deadline_s) for number in range(each) for name in CLASSES]
-        async with asyncio.timeout(2 * DEADLINE_S):
-            return list(await asyncio.gather(*made))
+        return list(await asyncio.gather(*made))
 
     async def opened(self) -> None:
         """Open every session that calls will be made in."""
@@ -114,12 +152,32 @@ class Scene:
         await engine.replace(bundle)
 
     async def _call(self, session: str, name: str, text: str, deadline_s: float = DEADLINE_S) -> Answer:
+        """Make a call without the SDK, which has a timer for the deadline that it carries, and asks again.
+
+        Raises TimeoutError when the gateway says nothing.
+        """
+        call = call_pb2.ToolCall(
+            session_id=session, call_id=new_id("call"), tool=name, input=json.dumps({"text": text}).encode()
+        )
+        ask = self.channel.unary_unary(
+            CALL_TOOL,
+            request_serializer=rpc.CallToolRequest.SerializeToString,
+            response_deserializer=rpc.CallToolResponse.FromString,
+        )
+        timer = Timer(deadline_s)
         try:
-            result = await self.at.agent.session(session).call(name, {"text": text}, timeout=deadline_s)
-        except RequestError as error:
-            return Answer(name, CallStatus.UNKNOWN, error.reason)
+            async with asyncio.timeout(deadline_s + PATIENCE_S):
+                answer = await ask(
+                    rpc.CallToolRequest(call=call), metadata=(("grpc-timeout", f"{round(deadline_s * 1000)}m"),)
+                )
+        except grpc.aio.AioRpcError as error:
+            late_s = timer.late_s()
+            trailers = {key: value for key, value in error.trailing_metadata() or () if isinstance(value, bytes)}
+            return Answer(name, CallStatus.UNKNOWN, read_details(trailers.get(DETAILS_KEY, b"")).reason, late_s)
+        late_s = timer.late_s()
+        result = call_result(answer.result)
         code = result.decision.reasons[0].code if result.decision.reasons else ""
-        return Answer(name, result.status, code)
+        return Answer(name, result.status, code, late_s)
 
 
 Begins: TypeAlias = Callable[[Scene], AbstractAsyncContextManager[None]]
@@ -144,9 +202,11 @@ class Fault:
     reads: bool = False
     setting: str = "embedded"
 
-    def accepts(self, answer: Answer) -> bool:
-        """Whether a call that did not run may be told this."""
+    def accepts(self, answer: Answer, *, cut_short: bool = False) -> bool:
+        """Whether a call that did not run may be told this; `cut_short` says that its deadline may have passed."""
         code = answer.code
+        if cut_short and (answer.status, code) == (CallStatus.UNKNOWN, "DEADLINE_EXCEEDED"):
+            return True
         if answer.status is not CallStatus.DENIED:
             return answer.status is CallStatus.UNKNOWN and code == self.error != ""
         return code in {f"gateway_error.{one.value}" for one in self.reaches | self.also} or code == self.said != ""

@@ -6,10 +6,24 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import grpc.aio
 import pytest
 from broken_opa import broken_opa, never
 from failing_policies import LOOPS, POLICY_FAULTS
-from failing_scene import ALLOWING, EACH, FACTS_OF_ALL, READ, Fault, Scene, four_tools, policy
+from failing_scene import (
+    ALLOWING,
+    CLASSES,
+    EACH,
+    FACTS_OF_ALL,
+    LATE_S,
+    READ,
+    SHORT_S,
+    Answer,
+    Fault,
+    Scene,
+    four_tools,
+    policy,
+)
 from failing_servers import ALLOWS, SERVER_FAULTS, opa
 from failing_surroundings import SURROUNDING_FAULTS
 from gateway_bench import Bench, Ledger, MovableClock, config_in, provided
@@ -85,10 +99,24 @@ async def setting(
         gateway = await stack.enter_async_context(running(config_in(directory, **changes), clock))
         await gateway.providers_settled(10.0)
         agent = await stack.enter_async_context(Client(gateway.endpoints.agents[0]))
-        scene = Scene(Bench(gateway, agent, ledger, clock, directory, provider), patched, server, trouble)
+        channel = await stack.enter_async_context(grpc.aio.insecure_channel(gateway.endpoints.agents[0]))
+        at = Bench(gateway, agent, ledger, clock, directory, provider)
+        scene = Scene(at, patched, channel, server, trouble)
         if kind != "no policy" and server is None:
             await scene.decided_by(ALLOWING)
         yield scene
+
+
+def in_time(answers: list[Answer]) -> None:
+    """Assert that the gateway answered within the deadline + 100 ms, in every class of call.
+
+    One call of a class (two of a hundred) may miss it, since threads may be held up at that very moment; the median has
+    half of that time, which no busy machine needs: what a timer in the same loop was late by is not counted.
+    """
+    for name in CLASSES:
+        late = sorted(answer.late_s for answer in answers if answer.name == name)
+        assert sum(one > LATE_S for one in late) <= max(1, len(late) // 50), (name, late)
+        assert late[len(late) // 2] <= LATE_S / 2, (name, late)
 
 
 @pytest.mark.req("REL-1", "PIPE-6")
@@ -103,13 +131,17 @@ async def test_under_a_fault_nothing_runs_that_may_not_and_afterwards_everything
             await scene.everything_runs("before the fault")
         async with fault.begins(scene):
             answers = await scene.calls(DURING, EACH)
-        assert len(answers) == 4 * EACH
-        for answer in answers:
+            hurried = await scene.calls(DURING, 5, SHORT_S)
+        assert (len(answers), len(hurried)) == (4 * EACH, 20)
+        cut_short = [False] * len(answers) + [True] * len(hurried)
+        for answer, hurry in zip((*answers, *hurried), cut_short, strict=True):
             if answer.status is CallStatus.COMPLETED:
                 assert fault.reads, answer
                 assert answer.name == READ
             else:
-                assert fault.accepts(answer), answer
+                assert fault.accepts(answer, cut_short=hurry), answer
+        in_time(answers)
+        in_time(hurried)
         told = {answer.code for answer in answers}
         assert {f"gateway_error.{code.value}" for code in fault.reaches} <= told
         await scene.everything_runs("after the fault")
@@ -127,9 +159,11 @@ async def test_a_call_whose_deadline_passes_during_a_fault_does_not_run_when_the
         await scene.opened()
         await scene.everything_runs("before the fault")
         async with fault.begins(scene):
-            answers = await scene.calls(DURING, 10, deadline_s=0.2)
-        allowed = {CallStatus.DENIED, CallStatus.UNKNOWN}
-        assert all(answer.status in allowed or (answer.name == READ and fault.reads) for answer in answers)
+            answers = await scene.calls(DURING, 10, SHORT_S)
+        for answer in answers:
+            ran = answer.status is CallStatus.COMPLETED
+            assert fault.reads and answer.name == READ if ran else fault.accepts(answer, cut_short=True), answer
+        in_time(answers)
         await scene.everything_runs("after the fault")
         await eventually(scene.at.gateway.idle)
         ran = {name for name, text in scene.at.ledger.ran if text == DURING}
