@@ -73,7 +73,7 @@ def call(
         if screen.is_json and stream:
             screen.line({"event": "result", "session_id": used.session_id, **jsonable(result)}, "")
         else:
-            show_result(screen, result, used.session_id, with_content=not streamed)
+            show_result(screen, result, used.session_id, with_content=not streamed, resolving=tool == "resolve")
     raise typer.Exit(exit_code(result))
 
 

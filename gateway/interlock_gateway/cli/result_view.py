@@ -1,5 +1,6 @@
 """How the result of a call is shown, and which exit code it is."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from interlock.results import CallResult, CallStatus, Content, ContentKind
@@ -24,10 +25,13 @@ def exit_code(result: CallResult) -> ExitCode:
     return ExitCode.REFUSED if code is ExitCode.OK and result.is_error else code
 
 
-def show_result(screen: Screen, result: CallResult, session_id: str, *, with_content: bool = True) -> None:
-    """Show what became of a call, and to people what to do next."""
+def show_result(
+    screen: Screen, result: CallResult, session_id: str, *, with_content: bool = True, resolving: bool = False
+) -> None:
+    """Show what became of a call, and to people what to do next; `resolving` says that it was a call of `resolve`."""
     document = {"session_id": session_id, **jsonable(result)}
-    screen.show(document, *_blocks(result, session_id, with_content=with_content))
+    resolution = _resolution(result) if resolving else ()
+    screen.show(document, *resolution, *_blocks(result, session_id, with_content=with_content))
     if hint := _next_step(result, session_id):
         screen.hint(f"\nNext: {hint}")
 
@@ -43,6 +47,32 @@ def _blocks(result: CallResult, session_id: str, *, with_content: bool) -> list[
         blocks.append(Text(result.reflection.instructions, title="deliverable wanted"))
     blocks.append(Fields(_facts(result, session_id)))
     return blocks
+
+
+def _resolution(result: CallResult) -> tuple[Block, ...]:
+    """How a pending action was resolved, as one block (PREV-9). None while that is not known."""
+    details = result.details or {}
+    word = _word(result, details)
+    if not word:
+        return ()
+    about = (
+        ("label", details.get("label")),
+        ("tool", details.get("sourceToolName")),
+        ("reason", details.get("reason")),
+    )
+    return (Fields(about, title=word),)
+
+
+def _word(result: CallResult, details: Mapping[str, Any]) -> str:
+    if result.status is CallStatus.AWAITING_CHECKPOINT or exit_code(result) is ExitCode.UNKNOWN:
+        return ""
+    if exit_code(result) is not ExitCode.OK:  # nothing was applied: a fresh preview is no success either
+        return "Failed"
+    extra = details.get("extra")
+    outcome = extra.get("outcome") if isinstance(extra, Mapping) else None
+    if outcome in ("applied", "not_applied"):  # somebody said what came of it
+        return "Accept" if outcome == "applied" else "Discard"
+    return "Accept" if details.get("action") == "apply" else "Discard"
 
 
 def _facts(result: CallResult, session_id: str) -> list[tuple[str, Any]]:

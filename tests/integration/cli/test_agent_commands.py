@@ -130,6 +130,7 @@ def test_a_discarded_preview_changes_nothing(at: Place) -> None:
     said = at.run("resolve", "discard", "--session", session, "--reason", "wrong file")
     assert said.exit_code == 0
     assert "Discarded: write never.txt. Reason: wrong file" in said.stdout
+    assert said.stdout.startswith("Discard:\nlabel:  write never.txt\ntool:   write\nreason: wrong file\n")
     assert not (at.workspace / "never.txt").exists()
 
 

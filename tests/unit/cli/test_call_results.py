@@ -51,3 +51,39 @@ def test_people_are_told_how_to_go_on_and_programs_are_not(capsys: pytest.Captur
         assert capsys.readouterr().err == ""
     show_result(Screen(OutputFormat.TABLE, _fancy=False), undo, "s")
     assert "undo:    by hand" in capsys.readouterr().out
+
+
+ABOUT = {"label": "replace a by b", "sourceToolName": "replace_value", "reason": "it is right"}
+
+
+@pytest.mark.req("PREV-9")
+@pytest.mark.parametrize(
+    ("status", "action", "extra", "word"),
+    [
+        (CallStatus.COMPLETED, "apply", None, "Accept"),
+        (CallStatus.COMPLETED, "discard", {"outcome": ["no word"]}, "Discard"),
+        (CallStatus.COMPLETED, "apply", {"outcome": "not_applied"}, "Discard"),
+        (CallStatus.COMPLETED, "discard", {"outcome": "applied"}, "Accept"),
+        (CallStatus.FAILED, "apply", None, "Failed"),
+        (CallStatus.DENIED, "apply", None, "Failed"),
+        (CallStatus.PREVIEW, "apply", None, "Failed"),
+        (CallStatus.AWAITING_CHECKPOINT, "apply", None, ""),
+        (CallStatus.OUTCOME_UNKNOWN, "apply", None, ""),
+    ],
+)
+def test_a_resolution_is_shown_to_people_as_one_block(
+    capsys: pytest.CaptureFixture[str], status: CallStatus, action: str, extra: object, word: str
+) -> None:
+    result = CallResult(status=status, details={"action": action, "extra": extra, **ABOUT})
+
+    show_result(Screen(OutputFormat.TABLE, _fancy=False), result, "s", resolving=True)
+
+    block = f"{word}:\nlabel:  replace a by b\ntool:   replace_value\nreason: it is right\n"
+    shown = capsys.readouterr().out
+    assert shown.startswith(block) if word else "it is right" not in shown
+
+
+def test_what_a_tool_itself_says_in_its_details_is_no_resolution(capsys: pytest.CaptureFixture[str]) -> None:
+    result = CallResult(status=CallStatus.COMPLETED, details={"action": "apply", **ABOUT})
+    show_result(Screen(OutputFormat.TABLE, _fancy=False), result, "s")
+    assert "Accept" not in capsys.readouterr().out
