@@ -64,6 +64,20 @@ def test_the_kubelet_asks_for_life_and_readiness_apart(rendered: Rendered, name:
                 assert {"startupProbe", "readinessProbe", "livenessProbe"} <= container.keys()
 
 
+@pytest.mark.req("K8S-2")
+def test_a_toolbox_of_its_own_is_asked_for_health_without_tls_and_lets_its_calls_end(rendered: Rendered) -> None:
+    spec = the_pod(rendered("service-autoscaled"), "Deployment", "-toolbox")
+    (container,) = spec["containers"]
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert container[probe]["grpc"] == {"port": 7091}
+    assert {"--health-listen=0.0.0.0:7091", "--drain-s=120"} <= set(container["args"])
+    assert {"name": "health", "containerPort": 7091, "protocol": "TCP"} in container["ports"]
+    asleep = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert spec["terminationGracePeriodSeconds"] >= asleep + 120 + 5
+    service = one_of(rendered("service-autoscaled"), "Service", "-toolbox")
+    assert [one["port"] for one in service["spec"]["ports"]] == [7090], "health is for the kubelet alone"
+
+
 @pytest.mark.req("K8S-1")
 def test_receipts_are_on_volumes_that_outlive_pods_unless_their_loss_was_accepted(rendered: Rendered) -> None:
     stateful = one_of(rendered("service-postgresql"), "StatefulSet")

@@ -11,7 +11,7 @@ from interlock.provider import ToolServer
 from interlock.tls import ServerTls
 from interlock.toolbox import toolbox_provider
 from interlock.toolbox.errors import UnreachableError
-from interlock.toolbox.server import KEEP_DAYS
+from interlock.toolbox.server import DRAIN_S, KEEP_DAYS
 from interlock.toolbox.working import Workplace, working
 
 from interlock_gateway.cli.exit_codes import ExitCode
@@ -79,6 +79,12 @@ def toolbox(
         list[str] | None, typer.Option(help="A variable that commands get too. Can be given several times.")
     ] = None,
     keep_days: Annotated[float, typer.Option(min=0.0, help="How long changes can be undone, in days.")] = KEEP_DAYS,
+    drain_s: Annotated[
+        float, typer.Option(min=0.0, help="How long calls that run may take to end after SIGTERM, in seconds.")
+    ] = DRAIN_S,
+    health_listen: Annotated[
+        str, typer.Option(help="Where gRPC health is answered in plain text, and nothing else.", metavar="HOST:PORT")
+    ] = "",
 ) -> None:
     """Serve read, write, edit, delete, bash, glob, grep and list inside the given directories, until Ctrl-C.
 
@@ -91,7 +97,14 @@ def toolbox(
         tls = _tls(cert_file, key_file, client_ca_file, client or ())
         with working(place) as operations:
             operations.vault.sweep(keep_days * _DAY_S)
-            server = ToolServer(toolbox_provider(operations), address, token=token or None, tls=tls)
+            server = ToolServer(
+                toolbox_provider(operations),
+                address,
+                token=token or None,
+                tls=tls,
+                drain_s=drain_s,
+                health_address=health_listen,
+            )
             asyncio.run(_serve(server, place.words))
     except UnreachableError as error:
         raise CommandError(str(error), ExitCode.UNREACHABLE) from None

@@ -69,6 +69,10 @@ args:
   - toolbox
   - --listen={{ $apart | ternary (printf "%s:7090" .Values.listenHost) "unix:/run/interlock-toolbox/toolbox.sock" }}
   - --state=/var/lib/interlock-toolbox
+  {{- if $apart }}
+  - --health-listen={{ .Values.listenHost }}:7091
+  - --drain-s={{ .Values.toolbox.drainSeconds }}
+  {{- end }}
   {{- range .Values.toolbox.roots }}
   - --root={{ . }}
   {{- end }}
@@ -95,19 +99,23 @@ env:
 {{- if $apart }}
 ports:
   - {name: grpc, containerPort: 7090, protocol: TCP}
-{{- if .Values.toolbox.tls.secretName }}
-{{- /* The kubelet's gRPC probes speak no TLS, and that a port is open says nothing about life. */}}
+  - {name: health, containerPort: 7091, protocol: TCP}
+{{- /* At a port of their own: the kubelet's gRPC probes speak no TLS. */}}
+startupProbe:
+  grpc: {port: 7091}
+  periodSeconds: 1
+  failureThreshold: 60
 readinessProbe:
-  tcpSocket: {port: 7090}
-  periodSeconds: 5
-{{- else }}
-readinessProbe:
-  grpc: {port: 7090}
+  grpc: {port: 7091}
   periodSeconds: 5
 livenessProbe:
-  grpc: {port: 7090}
+  grpc: {port: 7091}
   periodSeconds: 10
   failureThreshold: 6
+{{- if gt (int .Values.drain.preStopSleepSeconds) 0 }}
+lifecycle:
+  preStop:
+    sleep: {seconds: {{ .Values.drain.preStopSleepSeconds }}}
 {{- end }}
 {{- else }}
 startupProbe:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import grpc
 import grpc.aio
@@ -19,6 +19,7 @@ import grpc.aio
 from interlock._status import DETAILS_KEY, ErrorDetail, write_details
 from interlock.provider._callers import Callers, server_credentials
 from interlock.provider._context import Event
+from interlock.provider._health import HEALTH, Context, Health, HealthPort, MethodHandler
 from interlock.provider._provider import Caller, RequestFailed, ToolProvider
 from interlock.provider._tool import Tool
 from interlock.tls import ServerTls
@@ -26,13 +27,9 @@ from interlock.tracing import part_of, read_metadata
 from interlock.v1 import error_reason_pb2
 from interlock.v1 import tool_provider_service_pb2 as rpc
 
-# The stubs' classes take type arguments that the real ones do not.
-MethodHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
-
 SERVICE = "interlock.v1.ToolProviderService"
-_HEALTH = "grpc.health.v1.Health"
-_SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}
+DRAIN_S = 5.0
+"""How long calls that run have to end when a server stops, unless it is told otherwise."""
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 MAX_WAITING_EVENTS = 256
 
@@ -95,8 +92,10 @@ class ToolServer:
     """Serves tools on an address: `unix:/path` (mode 0600), or `host:port`, where port 0 takes a free one.
 
     With `token`, callers without `authorization: Bearer TOKEN` are refused. With `tls` connections are encrypted, and
-    callers may have to show a certificate (`interlock.tls.ServerTls`); `credentials` are gRPC's own, in its place. Use
-    it as an async context manager, or `start` and `stop` it.
+    callers may have to show a certificate (`interlock.tls.ServerTls`); `credentials` are gRPC's own, in its place.
+    When it stops, calls that run have `drain_s` seconds to end. At `health_address`, a `host:port` of its own, it says
+    how it is to whoever asks, in plain text and nothing else. Use it as an async context manager, or `start` and `stop`
+    it.
 
     >>> import asyncio
     >>> from interlock.provider import tool
@@ -121,6 +120,8 @@ class ToolServer:
         token: str | None = None,
         credentials: grpc.ServerCredentials | None = None,
         tls: ServerTls | None = None,
+        drain_s: float = DRAIN_S,
+        health_address: str = "",
     ) -> None:
         if tls is not None and (credentials is not None or address.startswith("unix:")):
             raise ValueError("tls is for host:port, and in place of credentials")
@@ -129,7 +130,15 @@ class ToolServer:
         self._callers = Callers(token, tls.clients if tls is not None else ())
         self._credentials = credentials
         self._tls = tls
+        self._drain_s = drain_s
+        self._health = Health()
+        self._health_port = HealthPort(self._health, health_address) if health_address else None
         self._server: grpc.aio.Server | None = None
+
+    @property
+    def health_address(self) -> str:
+        """Where it says how it is, with the port that was taken; empty when it has no such address."""
+        return self._health_port.address if self._health_port is not None else ""
 
     async def start(self) -> str:
         """Bind and serve; the address it can be reached at.
@@ -138,7 +147,7 @@ class ToolServer:
         be used.
         """
         server = grpc.aio.server(options=_OPTIONS)
-        server.add_generic_rpc_handlers((_Methods(self.provider, self._callers),))
+        server.add_generic_rpc_handlers((_Methods(self.provider, self._callers, self._health),))
         with _private_socket(self.address):
             try:
                 port = self._bind(server)
@@ -146,15 +155,21 @@ class ToolServer:
                 raise OSError(f"cannot listen on {self.address}") from error
         if not self.address.startswith("unix:"):
             self.address = f"{self.address.rpartition(':')[0]}:{port}"
+        if self._health_port is not None:
+            await self._health_port.start()
+        self._health.serving = True
         await server.start()
         self._server = server
         return self.address
 
-    async def stop(self, grace: float = 5.0) -> None:
-        """Stop taking calls, give those running `grace` seconds, then cancel them."""
+    async def stop(self, grace: float | None = None) -> None:
+        """Stop taking calls, give those running `grace` seconds, else `drain_s`, then cancel them."""
+        self._health.serving = False
         if self._server is not None:
-            await self._server.stop(grace)
+            await self._server.stop(self._drain_s if grace is None else grace)
             self._server = None
+        if self._health_port is not None:
+            await self._health_port.stop()
         self.provider.close()
 
     async def wait(self) -> None:
@@ -169,7 +184,7 @@ class ToolServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.stop(0.0 if kind else 5.0)
+        await self.stop(0.0 if kind else None)
 
     def _bind(self, server: grpc.aio.Server) -> int:
         if self._tls is not None:
@@ -188,15 +203,27 @@ def serve_tools(
     token: str | None = None,
     credentials: grpc.ServerCredentials | None = None,
     tls: ServerTls | None = None,
+    drain_s: float = DRAIN_S,
+    health_address: str = "",
 ) -> None:
-    """Serve tools until SIGINT or SIGTERM; calls that run then have 5 seconds. See `ToolServer` for the arguments."""
+    """Serve tools until SIGINT or SIGTERM; calls that run then have `drain_s`. See `ToolServer` for the arguments."""
 
     async def run() -> None:
         stopped = asyncio.Event()
         loop = asyncio.get_running_loop()
         for one in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(one, stopped.set)
-        server = ToolServer(tools, address, name=name, version=version, token=token, credentials=credentials, tls=tls)
+        server = ToolServer(
+            tools,
+            address,
+            name=name,
+            version=version,
+            token=token,
+            credentials=credentials,
+            tls=tls,
+            drain_s=drain_s,
+            health_address=health_address,
+        )
         async with server:
             await stopped.wait()
 
@@ -236,9 +263,9 @@ def _is_answered(path: Path) -> bool:
 class _Methods(grpc.GenericRpcHandler):
     """Finds a method's handler, or the refusal of a caller who may not call it."""
 
-    def __init__(self, provider: ToolProvider, callers: Callers) -> None:
+    def __init__(self, provider: ToolProvider, callers: Callers, health: Health) -> None:
         self._callers = callers
-        self._handlers = _handlers(provider)
+        self._handlers = _handlers(provider, health)
         if callers.are_named:
             self._handlers = {path: _of_named(path, one, callers) for path, one in self._handlers.items()}
 
@@ -246,7 +273,7 @@ class _Methods(grpc.GenericRpcHandler):
         """The handler of a method; None for a method that is not here."""
         path = handler_call_details.method
         handler = self._handlers.get(path)
-        if handler is None or path.startswith(f"/{_HEALTH}/"):
+        if handler is None or path.startswith(f"/{HEALTH}/"):
             return handler
         if self._callers.has_token(handler_call_details.invocation_metadata):
             return handler
@@ -255,7 +282,7 @@ class _Methods(grpc.GenericRpcHandler):
 
 def _of_named(path: str, handler: MethodHandler, callers: Callers) -> MethodHandler:
     """The same, for who shows a certificate that is named; health is for anybody."""
-    if path.startswith(f"/{_HEALTH}/"):
+    if path.startswith(f"/{HEALTH}/"):
         return handler
 
     async def admit(context: Context) -> None:
@@ -289,7 +316,7 @@ _REFUSAL: MethodHandler = grpc.unary_unary_rpc_method_handler(_refuse)
 _REFUSAL_STREAM: MethodHandler = grpc.unary_stream_rpc_method_handler(_refuse)
 
 
-def _handlers(provider: ToolProvider) -> dict[str, MethodHandler]:
+def _handlers(provider: ToolProvider, health: Health) -> dict[str, MethodHandler]:
     unary: tuple[tuple[str, Any, Callable[[Any, Caller], Awaitable[Any]]], ...] = (
         ("DryRun", rpc.DryRunRequest, provider.dry_run),
         ("GenerateUndo", rpc.GenerateUndoRequest, provider.generate_undo),
@@ -305,12 +332,8 @@ def _handlers(provider: ToolProvider) -> dict[str, MethodHandler]:
 
     found[f"/{SERVICE}/Describe"] = _unary(rpc.DescribeRequest, describe)
     found[f"/{SERVICE}/Execute"] = _execute(provider)
-    found[f"/{_HEALTH}/Check"] = grpc.unary_unary_rpc_method_handler(_healthy)
+    found[f"/{HEALTH}/Check"] = grpc.unary_unary_rpc_method_handler(health.check)
     return found
-
-
-async def _healthy(_request: bytes, _context: Context) -> bytes:
-    return _SERVING
 
 
 def _deadline(context: Context) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from interlock.tls import ServerTls
 from interlock.toolbox.errors import UnreachableError
 from interlock.toolbox.local import default_state_dir
-from interlock.toolbox.server import KEEP_DAYS, serve_toolbox
+from interlock.toolbox.server import DRAIN_S, KEEP_DAYS, serve_toolbox
 from interlock.toolbox.working import Workplace
 
 TOKEN_VARIABLE = "INTERLOCK_TOOLBOX_TOKEN"  # noqa: S105 -- the variable's name
@@ -32,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--ssh-config", type=Path, help="a configuration of SSH in place of ~/.ssh/config")
     made.add_argument("--keep-env", action="append", default=[], help="a variable that commands get too")
     made.add_argument("--keep-days", type=float, default=KEEP_DAYS, help="how long changes can be undone")
+    made.add_argument("--drain-s", type=float, default=DRAIN_S, help="how long calls may take to end after SIGTERM")
+    made.add_argument("--health-listen", default="", help="host:port of gRPC health, in plain text and nothing else")
     return made
 
 
@@ -58,6 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
             os.environ.get(TOKEN_VARIABLE) or None,
             keep_days=asked.keep_days,
             tls=tls_of(asked),
+            drain_s=asked.drain_s,
+            health_address=asked.health_listen,
         )
     except (ValueError, OSError, ModuleNotFoundError, UnreachableError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 -- it is a command

@@ -23,6 +23,7 @@ from interlock.toolbox.working import Workplace, working
 
 NAME = "toolbox"
 KEEP_DAYS = 30.0
+DRAIN_S = 5.0
 _LOGGER = logging.getLogger("interlock.toolbox")
 _DAY_S = 24 * 60 * 60.0
 
@@ -69,12 +70,17 @@ def serve_toolbox(
     *,
     keep_days: float = KEEP_DAYS,
     tls: ServerTls | None = None,
+    drain_s: float = DRAIN_S,
+    health_address: str = "",
 ) -> None:
     """Serve the toolbox on an address (`unix:/path` or `host:port`) until SIGINT or SIGTERM.
 
-    Undo records and trash older than `keep_days` are forgotten first. Raises what `working` raises, ValueError when
-    certificates cannot be used, OSError when the address cannot be bound.
+    `drain_s` and `health_address` are those of `ToolServer`. Undo records and trash older than `keep_days` are
+    forgotten first. Raises what `working` raises, ValueError when certificates cannot be used, OSError when an address
+    cannot be bound.
     """
     with working(place) as operations:
         operations.vault.sweep(keep_days * _DAY_S)
-        serve_tools(toolbox_provider(operations), address, token=token, tls=tls)
+        serve_tools(
+            toolbox_provider(operations), address, token=token, tls=tls, drain_s=drain_s, health_address=health_address
+        )

@@ -219,6 +219,39 @@ async def test_stopping_lets_a_running_call_finish() -> None:
         await stopping
 
 
+@pytest.mark.req("SDK-1", "K8S-2")
+async def test_a_port_for_probes_says_how_it_is_to_anybody_and_nothing_else_also_while_calls_end() -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def slow() -> str:
+        begun.set()
+        await go_on.wait()
+        return "finished"
+
+    server = ToolServer([slow], "127.0.0.1:0", token="t0p", drain_s=60.0, health_address="127.0.0.1:0")
+    await server.start()
+    async with (
+        grpc.aio.insecure_channel(server.address) as channel,
+        grpc.aio.insecure_channel(server.health_address) as probing,
+    ):
+        health = health_pb2_grpc.HealthStub(probing)
+        assert (await health.Check(health_pb2.HealthCheckRequest())).status == health_pb2.HealthCheckResponse.SERVING
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await ToolProviderServiceStub(probing).Describe(rpc.DescribeRequest())
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        right = (("authorization", "Bearer t0p"),)
+        reading = asyncio.ensure_future(ToolProviderServiceStub(channel).Execute(asking("slow"), metadata=right).read())
+        await asyncio.wait_for(begun.wait(), 5)
+        stopping = asyncio.create_task(server.stop())
+        await asyncio.sleep(0)
+        answer = await health.Check(health_pb2.HealthCheckRequest())
+        assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING
+        go_on.set()
+        assert (await reading).result.output == "finished"
+        await stopping
+
+
 @pytest.mark.req("SDK-1")
 def test_serving_ends_with_a_signal(tmp_path: Path) -> None:
     import signal
