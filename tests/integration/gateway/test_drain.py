@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import statistics
 import time
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from interlock.errors import RequestError
 from interlock.provider import tool
 from interlock_gateway.audit.verify import LogEnd, verify
 from served_gateway import Served, holding, served
+
+ENDS = 5
+"""How often the last test hangs up, and lets a deadline pass; it looks at the median."""
 
 
 async def hammer(gateway: Served, name: str, acknowledged: dict[str, CallResult], enough: asyncio.Event) -> None:
@@ -148,24 +152,26 @@ async def test_a_hang_up_and_a_deadline_reach_the_provider_at_once(socket_direct
             times.append(time.monotonic())
         return "never"
 
+    async def lag_behind(due: float, known: int) -> float:
+        while len(times) == known:
+            await session.tools()
+        started.clear()
+        return times[-1] - due
+
     async with bench(socket_directory, tools=lambda _: [stuck]) as at:
         session = at.agent.session("s")
-        lags = []
-        for attempt in range(3):
-            started.clear()
-            calling = asyncio.create_task(session.call("stuck", {}, timeout=30))
+        hung_up, expired = [], []
+        for _ in range(ENDS):
+            calling, known = asyncio.create_task(session.call("stuck", {}, timeout=30)), len(times)
             await asyncio.wait_for(started.wait(), 5)
             calling.cancel()
-            hung_up = time.monotonic()
+            due = time.monotonic()
             await asyncio.gather(calling, return_exceptions=True)
-            while len(times) == attempt:
-                await session.tools()
-            lags.append(times[-1] - hung_up)
-        # The machine may be busy with something else once; the gateway is not late every time.
-        assert min(lags) < 0.2
-        deadline = time.monotonic() + 0.3
-        with pytest.raises(RequestError):
-            await session.call("stuck", {}, timeout=0.3)
-        while len(times) == 3:
-            await session.tools()
-        assert times[-1] - deadline < 1
+            hung_up.append(await lag_behind(due, known))
+            due, known = time.monotonic() + 0.3, len(times)
+            with pytest.raises(RequestError):
+                await session.call("stuck", {}, timeout=0.3)
+            expired.append(await lag_behind(due, known))
+        # The machine may be busy with something else now and then; the gateway is in time more often than not.
+        assert statistics.median(hung_up) <= 0.2
+        assert statistics.median(expired) <= 0.2
