@@ -9,7 +9,10 @@ app = group("List what waits to be resolved.", "")
 
 @app.command(epilog=examples("interlock pending --session session-1f2e"))
 def pending(*, session: GivenSession, address: AgentAddress = "", output: Output = OutputFormat.TABLE) -> None:
-    """List the pending actions of a session; the first is the one that `resolve` acts on."""
+    """List the pending actions of a session; the first is the one that `resolve` acts on.
+
+    Operators see those of any session, at their own `--address`.
+    """
     with agent_gateway(address) as gateway:
         found = gateway.session(session).pending()
     rows = [

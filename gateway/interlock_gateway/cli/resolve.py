@@ -25,6 +25,7 @@ class Action(StrEnum):
     epilog=examples(
         "interlock resolve apply --session session-1f2e --reason 'the diff is what I meant'",
         "interlock resolve discard --session session-1f2e --reason 'wrong file'",
+        "interlock resolve apply --session session-1f2e --reason 'it is there' --extra '{\"outcome\": \"applied\"}'",
     )
 )
 def resolve(
@@ -41,10 +42,11 @@ def resolve(
     """Apply or discard the pending action on top of the session's stack.
 
     What is applied is exactly what was previewed; when its state has changed since, nothing is, and a fresh preview
-    takes its place.
+    takes its place. Operators, at their own `--address`, say what came of an action whose outcome is not known, with
+    `--extra`, and nothing else; of several with `--pending-id`.
     """
     about = read_object(extra, "--extra") if extra else None
     with agent_gateway(address, timeout) as gateway:
         result = gateway.session(session).resolve(action.value, reason, about, pending_id=pending_id)
-        show_result(Screen(output), result, session)
+        show_result(Screen(output), result, session, resolving=True)
     raise typer.Exit(exit_code(result))

@@ -56,9 +56,8 @@ class PendingOrigin(StrEnum):
 class ResolutionNote:
     """What was asked for a pending action, and why: for receipts, and for the details of the answer (AUD-1, PREV-9).
 
-    `action` is `apply`, `discard`, or `settle` when somebody says what came of it. `extra` is `None` when none was
-    given. From `pending_id` on it says what that is about, empty as long as nothing was found; `input_sha256` is the
-    digest of the input that was previewed.
+    `action` is `apply` or `discard`, `extra` `None` when none was given. From `pending_id` on it says what that is
+    about, empty as long as nothing was found; `input_sha256` is the digest of the input that was previewed.
     """
 
     action: str

@@ -23,14 +23,14 @@ ACCESS: dict[str, frozenset[Role]] = {
             "CallBatch",
             "GetCall",
             "WaitCall",
-            "Resolve",
-            "ListPending",
             "Rollback",
             "ListOperations",
             "SettleOperation",
             "ResolveReferences",
         )
     },
+    # Operators say what came of an apply of unknown outcome, and nothing else; see `pipeline.settle_pending` (PREV-14).
+    **{f"/interlock.v1.GatewayService/{rpc}": _AGENT | _OPERATOR for rpc in ("Resolve", "ListPending")},
     # Tools that an agent brings along are there for its own sessions; see `providers.attached.hub`.
     "/interlock.v1.ProviderHubService/Attach": _AGENT | frozenset({Role.PROVIDER}),
     # Artifacts belong to the session that made them, and operators may read them (ART-1).

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from interlock_gateway.core.call import CallRequest, CallResult, CallStatus
 from interlock_gateway.core.pending import PendingAction, ResolutionNote, ResolveAction
 from interlock_gateway.core.session import Principal, Role, Session
-from interlock_gateway.errors import AuditUnavailableError, ProviderFailedError
+from interlock_gateway.errors import AuditUnavailableError, ProviderFailedError, RequestError
 from interlock_gateway.pipeline.beginnings import Beginnings
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
@@ -62,12 +62,9 @@ class Endings:
 
     async def _end(self, action: PendingAction, reason: str) -> None:
         try:
-            live = await self._parts.sessions.find(action.session_id)
-        except StateError as error:
+            live = await self._parts.sessions.any(action.session_id)
+        except (StateError, RequestError) as error:
             _not_told(action, str(error))
-            return
-        if live is None:
-            _not_told(action, "its session is gone")
             return
         request = CallRequest(action.session_id, "", RESOLVE_TOOL, b"{}", labels=action.labels)
         run = self._beginnings.run(_owner(live.session), live, request, ignore_events)
@@ -75,7 +72,7 @@ class Endings:
         run.follows = action.traceparent
         run.decision = decision_of(self._parts, run, _CODES[reason])
         result = await self._told(run, action) if action.has_reject else run.answer(CallStatus.COMPLETED)
-        run.total_s = self._parts.clock.monotonic() - run.started
+        run.total_s, run.over = self._parts.clock.monotonic() - run.started, True
         await self._recorded(run, action, result)
         self._parts.tracer.ended(run, result)
 

@@ -9,11 +9,14 @@ from interlock_gateway.core.pending import ResolutionNote, ResolveAction
 OUTCOMES = ("applied", "not_applied")
 """What `extra.outcome` may say about an action of unknown outcome (PREV-14)."""
 
+MAX_REASON = 4096
+"""In characters."""
+
 RESOLVE_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
         "action": {"enum": ["apply", "discard"], "description": "Apply the previewed change, or discard it."},
-        "reason": {"type": "string", "pattern": r"\S", "maxLength": 4096, "description": "Why; never blank."},
+        "reason": {"type": "string", "pattern": r"\S", "maxLength": MAX_REASON, "description": "Why; never blank."},
         "extra": {"type": "object", "description": "Passed on untouched to whoever made the preview."},
         "pending_id": {"type": "string", "description": "The pending action you mean; it must be the top one."},
     },

@@ -9,7 +9,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.beginnings import Beginnings
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
-from interlock_gateway.pipeline.resolution import ResolveArguments, with_details
+from interlock_gateway.pipeline.resolution import MAX_REASON, ResolveArguments, with_details
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.saying import Saying, decision_of
 from interlock_gateway.providers.port import ignore_events
@@ -44,10 +44,7 @@ class PendingSettlement:
         cannot be written.
         """
         arguments = await self._arguments(request)
-        live = await self._parts.sessions.find(request.session_id)
-        if live is None:
-            words = f"there is no session {request.session_id}"
-            raise RequestError(RequestFault.SESSION_NOT_FOUND, words, field="session_id")
+        live = await self._parts.sessions.any(request.session_id)
         action = await self._unknown(request.session_id, arguments.pending_id)
         if action is None:
             raise RequestError(RequestFault.STALE_CONFIRMATION, NOTHING_UNKNOWN, field="pending_id")
@@ -55,7 +52,7 @@ class PendingSettlement:
         run.resolution = arguments.note.about(action)
         run.decision = decision_of(self._parts, run, "settled", _words(action, arguments))
         result = with_details(run.answer(CallStatus.COMPLETED, _words(action, arguments)), run.resolution)
-        run.total_s = self._parts.clock.monotonic() - run.started
+        run.total_s, run.over = self._parts.clock.monotonic() - run.started, True
         # That it was said is a fact whatever becomes of the write after it.
         await self._parts.recorder.settle(run, result)
         self._parts.tracer.ended(run, result)
@@ -72,8 +69,9 @@ class PendingSettlement:
         arguments = ResolveArguments.of(document.value)
         if not arguments.outcome:
             raise RequestError(RequestFault.INVALID_FIELD, ONLY_OUTCOMES, field="extra")
-        if not arguments.reason.strip():
-            raise RequestError(RequestFault.INVALID_FIELD, "reason is blank", field="reason")
+        if not arguments.reason.strip() or len(arguments.reason) > MAX_REASON:
+            words = f"reason is blank, or longer than {MAX_REASON} characters"
+            raise RequestError(RequestFault.INVALID_FIELD, words, field="reason")
         return arguments
 
     async def _unknown(self, session_id: str, pending_id: str) -> PendingAction | None:

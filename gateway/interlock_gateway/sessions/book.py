@@ -53,15 +53,17 @@ class SessionBook:
 
     async def owned(self, principal: Principal, session_id: str) -> LiveSession:
         """An existing session of `principal`, open or closed. Raises `RequestError`."""
+        return _checked(await self.any(session_id), principal, must_be_open=False)
+
+    async def any(self, session_id: str) -> LiveSession:
+        """An existing session, whosever it is: for operators, and for what ends without its principal.
+
+        Raises `RequestError`.
+        """
         live = self._live.get(_checked_id(session_id)) or await self._load(session_id)
         if live is None:
             raise RequestError(RequestFault.SESSION_NOT_FOUND, f"there is no session {session_id}", field="session_id")
-        return _checked(await self._current(live), principal, must_be_open=False)
-
-    async def find(self, session_id: str) -> LiveSession | None:
-        """The session, whosever it is and open or not: for operators, and for what ends without its principal."""
-        live = self._live.get(_checked_id(session_id)) or await self._load(session_id)
-        return await self._current(live) if live is not None else None
+        return await self._current(live)
 
     async def for_evaluation(self, principal: Principal, session_id: str) -> LiveSession:
         """The session as `admit` gives it, or one that is kept nowhere when there is none yet."""

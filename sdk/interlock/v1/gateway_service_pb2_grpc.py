@@ -222,13 +222,14 @@ class GatewayServiceServicer:
 
     def Resolve(self, request, context):
         """Resolve applies or discards the top pending action of a session, or asks the standing handler when there is none.
+        An operator may call it about any session, to say what came of an action of unknown outcome (extra.outcome) and for nothing else.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListPending(self, request, context):
-        """ListPending lists the pending actions of a session, top first.
+        """ListPending lists the pending actions of a session, top first; an operator may ask for those of any.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

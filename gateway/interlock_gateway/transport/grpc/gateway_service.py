@@ -12,7 +12,7 @@ from interlock.v1 import session_pb2
 from interlock_gateway.core.call import CallRequest, CallResult
 from interlock_gateway.core.document import InvalidDocumentError
 from interlock_gateway.core.outcome import OutputEvent, ProgressEvent, ToolEvent, WaitingEvent
-from interlock_gateway.core.session import Principal
+from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.batch import run_batch
 from interlock_gateway.pipeline.call_records import CallRecords, KnownCall
@@ -20,6 +20,7 @@ from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.resolve import RESOLVE_TOOL
+from interlock_gateway.pipeline.settle_pending import PendingSettlement
 from interlock_gateway.pipeline.shadow_port import ShadowOpinion
 from interlock_gateway.sessions.live import LiveSession
 from interlock_gateway.transport.grpc import decode, encode
@@ -39,6 +40,7 @@ class GatewayRpcs:
         self._parts = parts
         self._pipeline = pipeline
         self._calls = CallRecords(parts, pipeline)
+        self._settlement = PendingSettlement(parts)
 
     def rpcs(self) -> dict[str, Rpc]:
         """The served RPCs by name."""
@@ -119,7 +121,7 @@ class GatewayRpcs:
         return shadow.opinion(result.decision.decision_id)
 
     async def resolve(self, caller: Caller, request: pb.ResolveRequest) -> pb.ResolveResponse:
-        """Apply or discard the top pending action: the `resolve` tool under its own name."""
+        """Apply or discard the top pending action: the `resolve` tool under its own name; for operators see PREV-14."""
         call = CallRequest(
             session_id=request.session_id,
             call_id=request.call_id,
@@ -128,12 +130,19 @@ class GatewayRpcs:
             deadline_s=caller.deadline_s,
             trace=caller.trace,
         )
-        return pb.ResolveResponse(result=encode.call_result(await self._pipeline.handle(caller.principal, call)))
+        if caller.principal.has(Role.OPERATOR):  # never an agent too, and the owner of no session
+            result = await self._settlement.by_operator(caller.principal, call)
+        else:
+            result = await self._pipeline.handle(caller.principal, call)
+        return pb.ResolveResponse(result=encode.call_result(result))
 
     async def list_pending(self, caller: Caller, request: pb.ListPendingRequest) -> pb.ListPendingResponse:
         """The session's pending actions, top first, and then those of which nobody knows whether they were applied."""
-        live = await self._parts.sessions.owned(caller.principal, request.session_id)
-        store = self._parts.store
+        sessions, store = self._parts.sessions, self._parts.store
+        everybodys = caller.principal.has(Role.OPERATOR)
+        live = await (
+            sessions.any(request.session_id) if everybodys else sessions.owned(caller.principal, request.session_id)
+        )
         actions = await store.pending.list_pending(live.session.session_id, self._parts.clock.now())
         handler = await store.handlers.get_handler(live.session.session_id)
         unknown = await store.pending.unknown_pending(live.session.session_id)
