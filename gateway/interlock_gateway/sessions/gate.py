@@ -22,6 +22,8 @@ from interlock_gateway.sessions.shares import Full, Shares
 
 TURN_S = 0.004
 """The processor time that calls are to take in one turn of the loop, at most."""
+REFUSING_TURN_S = 0.005
+"""The same while calls are refused: more share what each turn costs, and all wait anyway."""
 FIRST_A_TURN, MOST_A_TURN = 16.0, 64.0
 BURST_S = 0.5
 """How long a call may be expected to wait, when all was calm before."""
@@ -163,11 +165,14 @@ class Gate:
         if ahead <= TARGET_S * self._rate:
             return
         now = _loop().time()
-        is_burst = now - self._since <= STANDING_S and now - self._refused_at > CALM_S
+        is_burst = now - self._since <= STANDING_S and self._is_calm(now)
         if is_burst and ahead <= BURST_S * self._rate:
             return
         self._refused_at = now
         raise self.refusals.error("queue", "more calls come than can be served", now)
+
+    def _is_calm(self, now: float) -> bool:
+        return now - self._refused_at > CALM_S
 
     def _begin_turn(self) -> None:
         self._turning = True
@@ -201,7 +206,7 @@ class Gate:
         if self._used_s is None:
             return
         took_s = thread_time() - self._used_s - reading_s
-        if took_s > TURN_S:
+        if took_s > (TURN_S if self._is_calm(_loop().time()) else REFUSING_TURN_S):
             self._a_turn = max(1.0, self._a_turn * 0.8)
         elif self._left <= 0:
             self._a_turn = min(MOST_A_TURN, self._a_turn + 0.5)

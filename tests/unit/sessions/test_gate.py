@@ -1,12 +1,14 @@
 """Who may begin and who is refused when more calls come than can be served (REL-8)."""
 
 import asyncio
+import itertools
 from collections import Counter
 from contextlib import suppress
 from functools import partial
 
 import pytest
 from interlock_gateway.errors import RequestError, RequestFault
+from interlock_gateway.sessions import gate as gate_module
 from interlock_gateway.sessions.gate import FIRST_A_TURN, Gate
 from interlock_gateway.sessions.shares import Full, Shares
 
@@ -218,3 +220,24 @@ async def test_who_has_more_waiting_than_begins_in_a_pause_may_be_read_after_one
     busy.delay_s = 0.0
     await asyncio.wait_for(asyncio.gather(*greedy, *modest), PATIENCE_S)
     assert not gate.is_behind("greedy")
+
+
+@pytest.mark.req("REL-8")
+@pytest.mark.parametrize("is_refused", [False, True])
+async def test_a_turn_may_last_a_little_longer_while_calls_are_refused(
+    monkeypatch: pytest.MonkeyPatch, *, is_refused: bool
+) -> None:
+    between = (gate_module.TURN_S + gate_module.REFUSING_TURN_S) / 2
+    monkeypatch.setattr(gate_module, "thread_time", partial(next, itertools.count(step=between)))
+    monkeypatch.setattr(gate_module, "BURST_S", 0.0)
+    gate = Gate(10_000)
+    places = [place for _ in range(1000) if (place := gate.begin("agent")) is not None]
+    if is_refused:
+        with pytest.raises(RequestError):
+            gate.check("agent")
+    before = FIRST_A_TURN
+    for _ in range(8):
+        await asyncio.sleep(0)
+        done = sum(place.done() for place in places)
+        assert (done >= before) if is_refused else (done < before)
+        places, before = [place for place in places if not place.done()], done
