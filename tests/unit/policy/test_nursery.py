@@ -201,6 +201,20 @@ async def test_one_that_hangs_delays_what_takes_a_lost_workers_place_by_a_second
 
 
 @pytest.mark.req("ENG-4")
+async def test_one_that_takes_too_long_to_load_the_policies_is_ended_and_tried_again_with_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = children()
+    async with running() as engine:
+        with monkeypatch.context() as patched:
+            patched.setattr("interlock_gateway.policy.embedded.nursery.LOAD_S", 0.0)
+            process_id = await replaced(engine)
+        assert SCRIPT not in runs(process_id)
+        assert children() - before == {process_id}
+        assert SCRIPT in runs(await replaced(engine))
+
+
+@pytest.mark.req("ENG-4")
 async def test_what_was_made_by_one_that_says_no_more_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("interlock_gateway.policy.embedded.nursery.ANSWER_S", 0.0)
     before = children()

@@ -117,9 +117,9 @@ class Nursery:
                 raise BlockingIOError("no process can be had from another one here")
             try:
                 born = await self._asked(self._connection or await self._started())
-            except BaseException:
+            except BaseException as error:
                 # Where none has ever come so, the system may not allow it: it is not tried again each time.
-                self._is_of_use = self._has_succeeded
+                self._is_of_use = self._has_succeeded or isinstance(error, TimeoutError)
                 self.end()
                 raise
             else:
