@@ -2,6 +2,9 @@
 
 import asyncio
 import contextlib
+import getpass
+import os
+import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,10 +24,11 @@ class SshServer:
     target: Target
     config: Path
     known_hosts: Path
-    connections: "Connections"
+    connections: "Connections | None"
 
     def kill_connections(self) -> None:
         """End every connection at once, as a network that breaks would."""
+        assert self.connections is not None
         self.connections.kill()
 
 
@@ -143,3 +147,59 @@ def asyncssh_server(directory: Path, *, path: str = "/usr/local/bin:/usr/bin:/bi
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()
+
+
+class NoOpenSshError(Exception):
+    """OpenSSH's server cannot be run on this machine, and why."""
+
+
+@contextlib.contextmanager
+def openssh_server(directory: Path) -> Iterator[SshServer]:
+    """OpenSSH's own server, one process for each connection, over pipes and not a port.
+
+    As root it takes an account and a directory that only its installation makes: it then runs where both are there for
+    it alone. Raises NoOpenSshError.
+    """
+    sshd, environment = _sshd()
+    host_key = asyncssh.generate_private_key("ssh-ed25519")
+    host_key.write_private_key(directory / "host_key")
+    (directory / "host_key").chmod(0o600)
+    (directory / "authorized_keys").write_text(made_key(directory) + "\n")
+    (directory / "sshd_config").write_text(
+        f"HostKey {directory}/host_key\nAuthorizedKeysFile {directory}/authorized_keys\nStrictModes no\nUsePAM no\n"
+        "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPidFile none\nPermitRootLogin yes\n"
+    )
+    known = directory / "known_hosts"
+    known.write_text(f"openssh.test {host_key.export_public_key().decode().strip()}\n")
+    serve = f"exec {sshd} -i -f {directory}/sshd_config -E {directory}/sshd.log"
+    (directory / "passwd").write_text(Path("/etc/passwd").read_text() + _ACCOUNT)
+    as_root = (
+        f"mount --make-rprivate / && mount --bind {directory}/passwd /etc/passwd && mount -t tmpfs none /run && "
+        f"mkdir -p /run/sshd && {serve}"
+    )
+    alone = f'exec unshare --mount /bin/sh -c "{as_root}"'
+    (directory / "serve").write_text(f"#!/bin/sh\n{environment}\n{alone if os.geteuid() == 0 else serve}\n")
+    (directory / "serve").chmod(0o700)
+    config = directory / "config"
+    config.write_text(
+        f"UserKnownHostsFile {known}\nIdentityFile {directory}/key\nIdentityAgent none\n"
+        f"ProxyCommand {directory}/serve\n"
+    )
+    yield SshServer(Target("openssh.test", getpass.getuser()), config, known, None)
+
+
+_ACCOUNT = "sshd:x:74:74:for sshd:/run/sshd:/usr/sbin/nologin\n"
+
+
+def _sshd() -> tuple[Path, str]:
+    """The program, and what its environment needs. Raises NoOpenSshError."""
+    ours = Path(__file__).resolve().parent.parent / ".tools/sshd"
+    program = next((one for one in (ours / "usr/sbin/sshd", Path("/usr/sbin/sshd")) if one.exists()), None)
+    if program is None:
+        raise NoOpenSshError("sshd is missing (run `make tools`, or install OpenSSH's server)")
+    if os.geteuid() == 0:
+        tried = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+        if tried.returncode:
+            raise NoOpenSshError("sshd cannot be run as root here (it takes a mount namespace of its own)")
+    libraries = ":".join(str(one.parent) for one in ours.glob("usr/lib/*/libwrap.so.0"))
+    return program, f"export LD_LIBRARY_PATH={libraries}" if libraries else ""

@@ -1,10 +1,11 @@
 """What the toolbox tests share."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from ssh_servers import SshServer, asyncssh_server
+from ssh_servers import NoOpenSshError, SshServer, asyncssh_server, openssh_server
 from toolbox_workplaces import Box, Workplace, box_of, local_workplace, memory_workplace, ssh_workplace
 
 
@@ -22,6 +23,16 @@ def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workpl
 @pytest.fixture(scope="session")
 def ssh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
     with asyncssh_server(tmp_path_factory.mktemp("ssh")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def openssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(openssh_server(tmp_path_factory.mktemp("openssh")))
+        except NoOpenSshError as error:
+            pytest.skip(str(error))
         yield server
 
 

@@ -1,5 +1,8 @@
 """What every implementation of the operations promises; each test runs on all of them."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from interlock.toolbox.errors import (
     AlreadyThereError,
@@ -11,9 +14,23 @@ from interlock.toolbox.errors import (
 )
 from interlock.toolbox.operations import Kind, Place, Snapshot
 from interlock.toolbox.places import locate
-from toolbox_workplaces import Workplace
+from toolbox_workplaces import Workplace, local_workplace, memory_workplace, ssh_workplace
 
 SLOT = "0123456789abcdef"
+pytestmark = pytest.mark.req("BOX-1")
+
+
+@pytest.fixture(params=["local", "memory", "ssh", "openssh"])
+def workplace(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workplace]:
+    match request.param:
+        case "local":
+            yield local_workplace(tmp_path)
+        case "memory":
+            yield memory_workplace()
+        case server:
+            name = "ssh_server" if server == "ssh" else server
+            with ssh_workplace(tmp_path, request.getfixturevalue(name)) as made:
+                yield made
 
 
 def test_a_file_is_read_as_it_was_put(workplace: Workplace) -> None:

@@ -32,13 +32,13 @@ class Scripted:
         self.heard = bytearray()
         self.most = 0
         self.called = asyncio.Event()
-        self.gone = asyncio.Event()
+        self.ended = asyncio.Event()
 
     async def read(self, most: int) -> bytes:
         self.most = max(most, self.most)
         await self.called.wait()
         if not self.says:
-            await self.gone.wait()
+            await self.ended.wait()
             return b""
         taken, self.says = self.says[:most], self.says[most:]
         return taken
@@ -48,7 +48,10 @@ class Scripted:
         self.called.set()
 
     def abort(self) -> None:
-        self.gone.set()
+        self.ended.set()
+
+    async def gone(self) -> None:
+        await self.ended.wait()
 
 
 HOSTILE = {
@@ -84,7 +87,7 @@ async def test_a_peer_that_answers_nonsense_is_let_go_of(says: bytes, call: Call
             await link.made(call)
 
     assert link.lost
-    assert peer.gone.is_set()
+    assert peer.ended.is_set()
     assert peer.most <= PIECE
     with pytest.raises(UnreachableError):
         await link.made(LOOK)
@@ -229,20 +232,18 @@ async def test_the_far_end_answers_what_it_does_not_know_and_goes_on(tmp_path: P
     assert (await answer_of(process, asked(1, call="stat")))[0] == Sort.FAILURE
     assert (await answer_of(process, packed(Sort.CALL, 2)))[0] == Sort.FAILURE
     assert (await answer_of(process, asked(3, call="begin", **begin)))[0] == Sort.ANSWER
-    for number, words in enumerate(
-        [
-            {"call": "__class__"},
-            {"call": "as_before"},
-            {"call": ["stat"]},
-            {"call": "stat"},
-            {"call": "stat", "place": "x"},
-            {"call": "stat", "place": ["/etc", ["passwd"], ""]},
-            {"call": "read", "file": 9, "given": "", "offset": 0, "count": 1},
-            {"call": "save", "id": "../../x", "record": {}},
-            {"call": "run", "command": "true", "cwd": ["/etc", [], ""], "timeout_s": 1},
-        ],
-        start=10,
-    ):
+    unknown: list[dict[str, Any]] = [
+        {"call": "__class__"},
+        {"call": "as_before"},
+        {"call": ["stat"]},
+        {"call": "stat"},
+        {"call": "stat", "place": "x"},
+        {"call": "stat", "place": ["/etc", ["passwd"], ""]},
+        {"call": "read", "file": 9, "given": "", "offset": 0, "count": 1},
+        {"call": "save", "id": "../../x", "record": {}},
+        {"call": "run", "command": "true", "cwd": ["/etc", [], ""], "timeout_s": 1},
+    ]
+    for number, words in enumerate(unknown, start=10):
         assert (await answer_of(process, asked(number, **words)))[:2] == (Sort.FAILURE, number)
     assert (await answer_of(process, packed(Sort.CANCEL, 99), packed(Sort.PING)))[0] == Sort.PONG
     assert process.stdin is not None

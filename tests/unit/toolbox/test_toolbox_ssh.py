@@ -338,7 +338,7 @@ def test_a_host_that_is_away_is_not_asked_with_every_call(own_server: SshServer,
         files = operations_of(reaching).files
         place = Place(files.roots[0])
         own_server.kill_connections()
-        said = []
+        said: list[str] = []
         while len(said) < 5:
             try:
                 files.stat(place)
@@ -383,6 +383,29 @@ def test_nothing_is_left_running_when_the_toolbox_ends(own_server: SshServer, tm
         assert there.content("a.txt") == b"a"
 
     eventually_blocking(lambda: not list((tmp_path / "state").glob("end-*")))
+
+
+async def test_over_openssh_a_command_streams_and_ends_with_its_connection(openssh: SshServer, tmp_path: Path) -> None:
+    said: list[bytes] = []
+    with ssh_workplace(tmp_path, openssh) as there:
+        command = f"echo begun; sleep 300 & echo $! > {tmp_path}/pid; wait"
+        shell, cwd = there.operations.shell, there.at(".")
+        running = asyncio.create_task(shell.run(command, cwd=cwd, timeout_s=60, on_output=said.append))
+        pid = await asyncio.to_thread(whole_number, tmp_path / "pid")
+        text = await box_of(there).text("bash", command="seq 1 100000 | tail -1")
+    with pytest.raises(OperationError):
+        await running
+
+    assert (said, text) == ([b"begun\n"], "100000\n")
+    await asyncio.to_thread(eventually_blocking, lambda: not alive(pid))
+
+
+def test_openssh_is_verified_too(openssh: SshServer, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    (tmp_path / "known").write_text(f"openssh.test {public_key()}\n")
+    config.write_text(openssh.config.read_text().replace(str(openssh.known_hosts), str(tmp_path / "known")))
+
+    assert "is not known: its key is not in known_hosts" in refusal_of(openssh, tmp_path, config=config)
 
 
 def eventually_there(there: Workplace, path: str) -> bytes:

@@ -33,6 +33,9 @@ CALLED_OFF_S = 15.0
 """How long a far end may take to end what was called off, before it is let go of."""
 
 
+GONE_S = 5.0
+
+
 class Peer(Protocol):
     """The bytes to and from a far end."""
 
@@ -46,6 +49,10 @@ class Peer(Protocol):
 
     def abort(self) -> None:
         """End it now; whoever reads or writes finds out."""
+        ...
+
+    async def gone(self) -> None:
+        """Wait until nothing is left of what was aborted."""
         ...
 
 
@@ -122,6 +129,12 @@ class Link:
                 waiting.answer.set_exception(self._error(waiting.call))
                 waiting.answer.exception()  # whoever was cancelled does not ask for it
         self._waiting.clear()
+
+    async def gone(self) -> None:
+        """Wait until nothing is left of a connection that has ended, but not for long."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GONE_S):
+                await self._peer.gone()
 
     def _error(self, call: Call) -> OperationError:
         if not call.changes:

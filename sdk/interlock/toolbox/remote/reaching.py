@@ -187,7 +187,9 @@ class Reaching:
         self.roots, self.state_dir = now
 
     async def _close(self) -> None:
-        self._drop("the toolbox ends")
+        if self._link is not None:
+            self._link.end("the toolbox ends")
+            await self._link.gone()
         rest = asyncio.all_tasks() - {asyncio.current_task()}
         for task in rest:
             task.cancel()

@@ -6,6 +6,7 @@ Keys, the agent, `known_hosts` and `~/.ssh/config` are read as OpenSSH's client 
 import asyncio
 import contextlib
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ CONNECT_S = 30.0
 START_S = 60.0
 _KEEPALIVE_S = 15.0
 _KEEPALIVES = 3
+_LOOK_S = 0.02
+_PROXY_S = 3.0
 _MOST_NOISE = 64 * 1024
 _MOST_COMPLAINT = 300
 _TARGET = re.compile(
@@ -104,7 +107,19 @@ async def _connected(where: Target, config: Path | None) -> asyncssh.SSHClientCo
     )
     if options.known_hosts is None:
         raise ValueError("its key would not be verified: UserKnownHostsFile is none in the configuration of SSH")
-    return await asyncssh.connect(**reach, **asked, known_hosts=options.known_hosts or (), options=options)
+    proxies: list[subprocess.Popen[bytes] | None] = []
+
+    class Made(asyncssh.SSHClient):
+        def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
+            proxies.append(conn.get_extra_info("subprocess"))
+
+    known_hosts = options.known_hosts or ()
+    try:
+        return await asyncssh.connect(**reach, **asked, known_hosts=known_hosts, options=options, client_factory=Made)
+    except BaseException:
+        for proxy in proxies:
+            await _proxy_ended(proxy)
+        raise
 
 
 async def _started(where: Target, connection: asyncssh.SSHClientConnection) -> "SshPeer":
@@ -136,6 +151,7 @@ class SshPeer:
 
     def __init__(self, connection: asyncssh.SSHClientConnection, process: "asyncssh.SSHClientProcess[bytes]") -> None:
         self._connection, self._process = connection, process
+        self._proxy = connection.get_extra_info("subprocess")
         self._said = bytearray()
         self._listening = asyncio.get_running_loop().create_task(self._listen())
 
@@ -159,6 +175,11 @@ class SshPeer:
         self._listening.cancel()
         self._connection.abort()
 
+    async def gone(self) -> None:
+        """Wait until the connection is closed, and the program that a ProxyCommand may be has ended."""
+        await self._connection.wait_closed()
+        await _proxy_ended(self._proxy)
+
     def complaint(self) -> str:
         """What it said on its standard error, to be added to a sentence."""
         said = " ".join(self._said.decode(errors="replace").split())
@@ -169,6 +190,14 @@ class SshPeer:
         with contextlib.suppress(asyncssh.Error, OSError):
             while block := await self._process.stderr.read(_MOST_NOISE):
                 self._said += block[: _MOST_COMPLAINT - len(self._said)]
+
+
+async def _proxy_ended(proxy: "subprocess.Popen[bytes] | None") -> None:
+    """Wait, but not for long, until the program that a ProxyCommand is has ended; it was killed by then."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_PROXY_S):
+            while proxy is not None and proxy.returncode is None:  # noqa: ASYNC110 -- only its transport is told
+                await asyncio.sleep(_LOOK_S)
 
 
 def _why(where: Target, error: Exception) -> str:
