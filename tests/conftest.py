@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from azure_server import AzureServer, running_azure
+from gcs_server import GcsServer, running_gcs
 from interlock_gateway.telemetry.logs import JsonLines
 from postgres_server import NoPostgresError, PostgresServer, running_postgres
 from s3_server import S3Server, running_s3
@@ -27,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NO_SKIP_VARIABLE = "INTERLOCK_TESTS_NO_SKIP"
 HOW_TO_GET = {
     "dex": "run `make tools`, which takes Go",
+    "fake-gcs-server": "run `make tools`, which takes Go",
     "go": "install Go",
     "helm": "run `make tools`, which takes Go",
     "kube-score": "run `make tools`, which takes Go",
@@ -92,6 +95,20 @@ def postgres() -> Iterator[PostgresServer]:
 def s3(program: FindProgram) -> Iterator[S3Server]:
     """Give one S3-compatible server for all tests."""
     with running_s3(program("versitygw")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def gcs(program: FindProgram) -> Iterator[GcsServer]:
+    """Give one server of Google's storage protocol for all tests."""
+    with running_gcs(program("fake-gcs-server")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def azure() -> Iterator[AzureServer]:
+    """Give one server of Azure's blob protocol for all tests."""
+    with running_azure() as server:
         yield server
 
 

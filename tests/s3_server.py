@@ -1,20 +1,16 @@
 """An S3-compatible server for tests: versitygw, which keeps buckets as directories."""
 
-import signal
-import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from waiting import eventually_blocking
+from local_server import started, stopped
 
-STARTING_S = 30.0
 ACCESS_KEY, SECRET_KEY = "tests", "tests-have-no-secrets"
-_TRIES = 5
 
 
 @dataclass(slots=True)
@@ -56,33 +52,16 @@ class S3Server:
 
     def start(self) -> None:
         """Run it, at the port that it had before if it had one, and wait until it answers."""
-        for _ in range(_TRIES):
-            if self._started(self.port or _free_port()):
-                return
-        raise AssertionError(f"versitygw does not start: {(self.directory / 'log').read_text()[-300:]}")
+        environment = {"ROOT_ACCESS_KEY_ID": ACCESS_KEY, "ROOT_SECRET_ACCESS_KEY": SECRET_KEY}
+        self.process, self.port = started(self._command, self.directory, environment, self.port)
 
     def stop(self) -> None:
         """End it, and every connection to it."""
-        if self.process is not None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.wait(STARTING_S)
+        stopped(self.process)
 
-    def _started(self, port: int) -> bool:
-        address = f"127.0.0.1:{port}"
+    def _command(self, port: int) -> Sequence[str]:
         own = ("posix", "--sidecar", str(self.directory / "attributes"), str(self.root))
-        environment = {"ROOT_ACCESS_KEY_ID": ACCESS_KEY, "ROOT_SECRET_ACCESS_KEY": SECRET_KEY}
-        with (self.directory / "log").open("ab") as log:
-            command = (str(self.program), "--port", address, "--quiet", "--keep-alive", *own)
-            process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=self.directory)
-
-        def decided() -> bool:
-            return process.poll() is not None or _answers(port)
-
-        eventually_blocking(decided, STARTING_S)
-        if process.poll() is not None:
-            return False
-        self.port, self.process = port, process
-        return True
+        return (str(self.program), "--port", f"127.0.0.1:{port}", "--quiet", "--keep-alive", *own)
 
 
 @contextmanager
@@ -97,16 +76,3 @@ def running_s3(program: Path) -> Iterator[S3Server]:
             yield server
         finally:
             server.stop()
-
-
-def _free_port() -> int:
-    # Somebody may take it before the server does, which then ends; so the start is tried with others.
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def _answers(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True
-    return False

@@ -1,12 +1,12 @@
-"""What every artifact test needs: a directory, and a store in it."""
+"""What every artifact test needs: a directory and a store in it, and places in stores of others."""
 
 from pathlib import Path
 
 import pytest
 from artifact_stores import ManualClock
+from clouds import CLOUDS, Cloud, cloud_of
 from interlock_gateway.artifacts.backend import open_backend
 from interlock_gateway.artifacts.store import ArtifactStore
-from s3_server import S3Server
 
 
 @pytest.fixture
@@ -19,9 +19,9 @@ def local(root: Path) -> ArtifactStore:
     return ArtifactStore(open_backend(f"file://{root}"), ManualClock())
 
 
-@pytest.fixture
-def bucket(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The URL of a place in an empty bucket, with credentials for it in the environment."""
-    for name, value in s3.environment().items():
-        monkeypatch.setenv(name, value)
-    return f"s3://{s3.bucket()}/place"
+@pytest.fixture(params=CLOUDS)
+def cloud(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    """A place in an empty bucket of each kind of store, with credentials for it in the environment."""
+    made = cloud_of(request.param, request)
+    made.use(monkeypatch)
+    return made

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from artifact_stores import ManualClock, descriptions, pieces
+from clouds import CLOUDS, cloud_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from interlock_gateway.artifacts.backend import StoredObject, open_backend
@@ -19,16 +20,18 @@ from interlock_gateway.artifacts.uri import parse_uri
 TEXT = "text/plain; charset=utf-8"
 
 
-@pytest.fixture(params=["file", "memory", "s3"])
-def store(request: pytest.FixtureRequest, root: Path) -> ArtifactStore:
-    """A store in each kind of place that can be had here; what obstore does for S3 it does for GCS and Azure."""
+@pytest.fixture(params=["file", "memory", *CLOUDS])
+def store(request: pytest.FixtureRequest, root: Path, monkeypatch: pytest.MonkeyPatch) -> ArtifactStore:
+    """A store in each kind of place."""
     match request.param:
         case "file":
             url = f"file://{root}"
-        case "s3":
-            url = request.getfixturevalue("bucket")
-        case _:
+        case "memory":
             url = "memory:///"
+        case kind:
+            cloud = cloud_of(kind, request)
+            cloud.use(monkeypatch)
+            url = cloud.url
     return ArtifactStore(open_backend(url), ManualClock())
 
 

@@ -1,4 +1,8 @@
-"""Artifacts on a real S3-compatible server: what a store does that is wrong, gone, or silent (ART-2)."""
+"""
+Artifacts on servers of the protocols of S3, GCS and Azure: what a store does that is wrong, gone, or silent (ART-2).
+
+The servers run here: versitygw, fake-gcs-server and Azurite. The clouds themselves are not asked.
+"""
 
 import asyncio
 import time
@@ -6,11 +10,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import pytest
-from artifact_stores import ManualClock
+from artifact_stores import ManualClock, pieces
+from clouds import Cloud
 from interlock_gateway.artifacts.backend import open_backend
 from interlock_gateway.artifacts.errors import ArtifactNotFoundError, ArtifactSilentError, ArtifactStoreError
 from interlock_gateway.artifacts.search import SearchQuery
 from interlock_gateway.artifacts.store import ArtifactStore
+from interlock_gateway.artifacts.uri import parse_uri
 from interlock_gateway.clock import SystemClock
 from s3_server import S3Server, running_s3
 
@@ -49,15 +55,9 @@ def own_s3(s3: S3Server) -> Iterator[S3Server]:
         yield server
 
 
-def use(server: S3Server, monkeypatch: pytest.MonkeyPatch, **changes: str) -> None:
-    """Have clients find `server`."""
-    for name, value in {**server.environment(), **changes}.items():
-        monkeypatch.setenv(name, value)
-
-
 @pytest.mark.req("ART-2", "ART-3", "STATE-2")
-async def test_what_one_gateway_stores_another_reads_searches_and_describes(bucket: str) -> None:
-    one, other = store_at(bucket), store_at(bucket)
+async def test_what_one_gateway_stores_another_reads_searches_and_describes(cloud: Cloud) -> None:
+    one, other = store_at(cloud.url), store_at(cloud.url)
     artifact = await one.put("s", LINES, TEXT)
 
     assert await other.stat(artifact.uri) == artifact
@@ -69,37 +69,90 @@ async def test_what_one_gateway_stores_another_reads_searches_and_describes(buck
 
 
 @pytest.mark.req("ART-2")
-async def test_places_in_one_bucket_do_not_see_each_other(bucket: str) -> None:
-    artifact = await store_at(bucket).put("s", b"mine", TEXT)
+async def test_places_in_one_bucket_do_not_see_each_other(cloud: Cloud) -> None:
+    artifact = await store_at(cloud.url).put("s", b"mine", TEXT)
     with pytest.raises(ArtifactNotFoundError):
-        await store_at(f"{bucket}/deeper").stat(artifact.uri)
+        await store_at(f"{cloud.url}/deeper").stat(artifact.uri)
 
 
 @pytest.mark.req("ART-2")
-async def test_wrong_credentials_are_named_and_not_shown(
-    bucket: str, s3: S3Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    artifact = await store_at(bucket).put("s", b"mine", TEXT)
-    use(s3, monkeypatch, AWS_SECRET_ACCESS_KEY="no-such-secret")
-    store = store_at(bucket)
+async def test_wrong_credentials_are_named_and_not_shown(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = await store_at(cloud.url).put("s", b"mine", TEXT)
+    secret = cloud.use_wrong_credentials(monkeypatch)
+    store = store_at(cloud.url)
     with pytest.raises(ArtifactStoreError, match="permission denied") as failed:
         await store.put("s", b"more", TEXT)
     with pytest.raises(ArtifactStoreError, match="cannot be read: permission denied"):
         await store.read_bytes(artifact.uri)
-    assert "no-such-secret" not in str(failed.value)
+    with pytest.raises(ArtifactStoreError, match="cannot be deleted from: permission denied"):
+        await open_backend(cloud.url).delete("s/anything")
+    with pytest.raises(ArtifactStoreError, match="cannot be listed"):
+        _ = [item async for item in open_backend(cloud.url).listing()]
+    assert secret not in str(failed.value)
+
+
+@pytest.mark.req("ART-2")
+async def test_credentials_that_nobody_gives_out_are_said_to_be_what_lacks(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.use_no_credentials(monkeypatch, platform="127.0.0.1:9")
+    with pytest.raises(ArtifactStoreError, match="cannot be written: no credentials for it can be had"):
+        await open_backend(cloud.url).put("s/x", b"x")
+
+
+@pytest.mark.req("ART-1", "ART-2")
+async def test_what_comes_in_many_parts_is_whole_and_what_breaks_off_is_not_there(cloud: Cloud) -> None:
+    backend, store = open_backend(cloud.url), store_at(cloud.url)
+    data = bytes(range(256)) * 90_000
+    artifact = await store.put_stream("s", pieces(data, 1_000_003), "application/octet-stream")
+    assert b"".join([chunk async for chunk in store.stream_bytes(artifact.uri)]) == data
+    assert await store.read_bytes(artifact.uri, 20_000_000, 512) == data[20_000_000:20_000_512]
+    stored = {item.name async for item in backend.listing()}
+    key = parse_uri(artifact.uri)
+    assert stored == {key.content_name, key.description_name}
+
+    async def broken() -> AsyncIterator[bytes]:
+        yield data
+        raise RuntimeError("the tool is gone")
+
+    with pytest.raises(RuntimeError, match="the tool is gone"):
+        await store.put_stream("s", broken(), TEXT)
+    assert {item.name async for item in backend.listing()} == stored
+    assert await store.read_bytes((await store.put_stream("s", pieces(b"", 1), TEXT)).uri) == b""
 
 
 @pytest.mark.req("ART-2", "ART-4")
-async def test_a_bucket_that_is_not_there_fails_that_result(bucket: str) -> None:
+async def test_objects_are_listed_replaced_renamed_and_removed(cloud: Cloud) -> None:
+    backend = open_backend(cloud.url)
+    began = time.time()
+    for number in range(30):
+        await backend.put(f"s-{number}/{'0' * 64}.json", b"x" * number)
+    await backend.put(f"s-1/{'0' * 64}.json", b"another")
+    await backend.rename(f"s-2/{'0' * 64}.json", f"s-3/{'0' * 64}.json")
+    listed = {item.name.partition("/")[0]: item async for item in backend.listing()}
+    assert {name: item.size for name, item in listed.items()} == {
+        f"s-{number}": {1: 7, 3: 2}.get(number, number) for number in range(30) if number != 2
+    }
+    assert all(began - 60 < item.modified_at < time.time() + 60 for item in listed.values())
+    for number in range(30):
+        await backend.delete(f"s-{number}/{'0' * 64}.json")
+    assert [item async for item in backend.listing()] == []
+    with pytest.raises(ArtifactNotFoundError):
+        await backend.size(f"s-1/{'0' * 64}.json")
+
+
+@pytest.mark.req("ART-2", "ART-4")
+async def test_a_bucket_that_is_not_there_fails_that_result(cloud: Cloud) -> None:
     with pytest.raises(ArtifactStoreError, match="its place is not there"):
-        await store_at(bucket.replace("/place", "-of-nobody/place")).put("s", b"x", TEXT)
+        await store_at(cloud.url.replace("/place", "-of-nobody/place")).put("s", b"x", TEXT)
 
 
 @pytest.mark.req("ART-2", "ART-4")
 async def test_a_server_that_is_down_fails_that_result_and_is_used_again_once_it_is_up(
     own_s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use(own_s3, monkeypatch)
+    for name, value in own_s3.environment().items():
+        monkeypatch.setenv(name, value)
     store = store_at(f"s3://{own_s3.bucket()}")
     artifact = await store.put("s", b"before", TEXT)
     own_s3.stop()
@@ -118,11 +171,11 @@ async def test_a_server_that_is_down_fails_that_result_and_is_used_again_once_it
 
 @pytest.mark.req("ART-2", "ART-4")
 async def test_a_server_that_hangs_holds_a_result_for_so_long_and_the_next_not_at_all(
-    bucket: str, s3: S3Server, monkeypatch: pytest.MonkeyPatch
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with silent_server() as port:
-        use(s3, monkeypatch, AWS_ENDPOINT=f"http://127.0.0.1:{port}")
-        store = store_at(bucket, PATIENCE_S)
+        cloud.use(monkeypatch, f"http://127.0.0.1:{port}")
+        store = store_at(cloud.url, PATIENCE_S)
         ticks = 0
 
         async def tick() -> None:
@@ -151,18 +204,16 @@ async def test_a_server_that_hangs_holds_a_result_for_so_long_and_the_next_not_a
 
 
 @pytest.mark.req("ART-2")
-async def test_a_silent_store_is_tried_again_after_a_while(
-    bucket: str, s3: S3Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_silent_store_is_tried_again_after_a_while(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
     async with silent_server() as port:
-        use(s3, monkeypatch, AWS_ENDPOINT=f"http://127.0.0.1:{port}")
-        hanging = open_backend(bucket, PATIENCE_S)
+        cloud.use(monkeypatch, f"http://127.0.0.1:{port}")
+        hanging = open_backend(cloud.url, PATIENCE_S)
         store = ArtifactStore(hanging, clock, timeout_s=PATIENCE_S)
         with pytest.raises(ArtifactSilentError):
             await store.put("s", b"x", TEXT)
-    use(s3, monkeypatch)
-    monkeypatch.setattr(store, "_backend", open_backend(bucket, PATIENCE_S))
+    cloud.use(monkeypatch)
+    monkeypatch.setattr(store, "_backend", open_backend(cloud.url, PATIENCE_S))
     with pytest.raises(ArtifactSilentError):
         await store.put("s", b"x", TEXT)
     clock.time += PATIENCE_S
