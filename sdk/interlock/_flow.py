@@ -24,6 +24,7 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 LONGEST_PATIENCE = 60.0
 """How many seconds something without a deadline is asked again for."""
+_CUT_SHORT = 1.0
 PAGE_SIZE = 500
 
 # With these the gateway says that it did not begin, so that anything may be asked again.
@@ -132,6 +133,11 @@ def error_from(failure: Failure, detail: ErrorDetail | None = None, call_id: str
     )
 
 
+def _was_cut_short(failure: Failure) -> bool:
+    """Whether an attempt had too little time left to say what is the matter; the one before it did."""
+    return failure.code is grpc.StatusCode.DEADLINE_EXCEEDED and not failure.details and failure.elapsed < _CUT_SHORT
+
+
 class Attempts:
     """Whether something may still be asked again, and when: what is safe to repeat, and never past the deadline.
 
@@ -147,6 +153,7 @@ class Attempts:
         self._jitter = jitter
         self._made = 0
         self._broke_off = False
+        self._before: Failure | None = None
         self._patience = LONGEST_PATIENCE if timeout is None else timeout
         self._bounded = timeout is not None
 
@@ -167,7 +174,10 @@ class Attempts:
         seconds = self._pause(detail.retry_after or 0.0)
         self._patience -= seconds
         if not self._again(failure, detail, received=received) or self._patience < FIRST_PAUSE:
+            if self._before is not None and _was_cut_short(failure):
+                raise error_from(self._before, call_id=self._call_id)
             raise error_from(failure, detail, self._call_id)
+        self._before = failure
         return Rest(seconds)
 
     def _pause(self, no_sooner: float) -> float:

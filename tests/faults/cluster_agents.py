@@ -38,24 +38,20 @@ _ANSWERING_S = 20.0
 
 @dataclass
 class Seen:
-    """What agents met besides answers: errors that the SDK did not get over, denials by the gateway itself, others."""
+    """What agents met besides answers: denials by the gateway itself, and errors, each of which is a fault."""
 
-    errors: Counter[str] = field(default_factory=Counter)
     gateway_denials: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
 
-    async def persistently(self, what: str, ask: Callable[[], Awaitable[T]], *more: str) -> T:
-        """Ask until there is an answer, as an agent's program does that is told to try again."""
+    async def surely(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """What the SDK answers; what it did not get over is written down, and asked again to see the rest."""
         while True:
             try:
                 return await ask()
-            except RETRYABLE as error:
-                self.errors[f"{what.split(maxsplit=1)[0]}: {error.code.name} {error.reason}".strip()] += 1
             except RequestError as error:
-                if error.reason not in more:
-                    self.wrong.append(f"{what}: {error}")
+                self.errors.append(f"{what}: {error}")
+                if not isinstance(error, RETRYABLE):
                     raise
-                self.errors[f"{what.split(maxsplit=1)[0]}: {error.reason}"] += 1
             await a_moment()
 
 
@@ -131,7 +127,7 @@ class ClusterAgent:
     async def _take_back(self, session: Session, key: str) -> None:
         for part in ("a", "b"):
             await self._called(session, "note", f"{key}{part}")
-        await self.seen.persistently(f"rollback {key}", lambda: self._rolled_back(session, 2), "ROLLBACK_IN_PROGRESS")
+        await self.seen.surely(f"rollback {key}", lambda: self._rolled_back(session, f"note-{key}a"))
 
     async def _ask(self, session: Session, key: str) -> None:
         self.waiting += 1
@@ -147,7 +143,7 @@ class ClusterAgent:
         self.waiting += 1
         try:
             await self._answered(session, told, lambda: self._detached(session, told))
-            await self.seen.persistently(f"wait {key}", lambda: session.wait_call(told.call_id, timeout=WAITING_S))
+            await self.seen.surely(f"wait {key}", lambda: session.wait_call(told.call_id, timeout=WAITING_S))
             told.first = answer_of(await self._asked(session, told))
         finally:
             self.waiting -= 1
@@ -164,7 +160,7 @@ class ClusterAgent:
         told = [Told(self.session_id, f"{tool}-{key}{n}", tool, f"{key}{n}") for n, tool in enumerate(_BATCH)]
         self.told += told
         calls = [Call(tool=one.tool, input={"key": one.key}, call_id=one.call_id) for one in told]
-        outcomes = await self.seen.persistently(f"batch {key}", lambda: session.batch(calls, timeout=WAITING_S))
+        outcomes = await self.seen.surely(f"batch {key}", lambda: session.batch(calls, timeout=WAITING_S))
         for one, outcome in zip(told, outcomes, strict=True):
             if isinstance(outcome, CallResult) and not self._is_denied_by_gateway(outcome):
                 self._take(one, outcome)
@@ -198,7 +194,7 @@ class ClusterAgent:
     async def _answered(self, session: Session, told: Told, ask: Callable[[], Awaitable[CallResult]]) -> CallResult:
         what = f"{told.tool} {told.key}"
         while True:
-            result = await self.seen.persistently(what, ask)
+            result = await self.seen.surely(what, ask)
             if not self._is_denied_by_gateway(result) or await self._is_kept(session, told):
                 return result
             await a_moment()
@@ -213,7 +209,7 @@ class ClusterAgent:
                 return False
             return record.result is not None and record.result.status is CallStatus.DENIED
 
-        return await self.seen.persistently(f"get {told.key}", look)
+        return await self.seen.surely(f"get {told.key}", look)
 
     def _is_denied_by_gateway(self, result: CallResult) -> bool:
         codes = [reason.code for reason in result.decision.reasons if reason.code.startswith("gateway_error.")]
@@ -222,9 +218,9 @@ class ClusterAgent:
 
     # -- taking back --
 
-    async def _rolled_back(self, session: Session, how_many: int) -> RollbackLine | None:
+    async def _rolled_back(self, session: Session, first_call_id: str) -> RollbackLine | None:
         last = None
-        lines = session.rollback(count=how_many, reason="not so", skip_irreversible=True, timeout=WAITING_S)
+        lines = session.rollback(since_call_id=first_call_id, reason="no", skip_irreversible=True, timeout=WAITING_S)
         async for line in lines:
             last = line
             if line.outcome is RollbackOutcome.UNDONE:
@@ -235,9 +231,7 @@ class ClusterAgent:
         """As a person would: where it is not known what happened, look, say so, and go on."""
         keys = {told.call_id: told.key for told in self.told}
         for _ in range(_ROLLBACKS):
-            last = await self.seen.persistently(
-                "rollback", lambda: self._rolled_back(session, 1000), "ROLLBACK_IN_PROGRESS"
-            )
+            last = await self.seen.surely("rollback", lambda: self._rolled_back(session, self.told[0].call_id))
             if last is None or last.outcome is not RollbackOutcome.OUTCOME_UNKNOWN:
                 return
             key = keys[last.operation.call_id]

@@ -257,8 +257,8 @@ async def _judge(scene: Scene) -> None:
     evidence.receipts = _all_receipts(cluster)
     _excuse(scene, evidence.receipts)
     tally.faults += [f"{one.fault.value}: {one.what}" for one in judged(evidence) if one.fault is not Fault.SLOW]
-    tally.faults += [f"an error that nobody can act on: {one}" for one in tally.seen.wrong]
-    tally.seen.wrong.clear()
+    tally.faults += [f"an error that the SDK did not get over: {one}" for one in tally.seen.errors]
+    tally.seen.errors.clear()
     await _artifacts_are_there(scene)
     for name, said in zip(NAMES, await asyncio.gather(*(cluster.nodes[n].verified() for n in NAMES)), strict=True):
         if said:

@@ -170,8 +170,8 @@ async def _outages(count: int, seed: int, progress: Progress) -> Came:
         f"{tally.carried:,} calls that waited for a person went on at another replica; "
         f"{tally.artifacts:,} artifacts read at another replica; {tally.without_receipt} died between outcome and "
         f"receipt; changes were answered again after {statistics.median(tally.away_s):.1f} s (median), "
-        f"{max(tally.away_s):.1f} s (longest); {tally.seen.errors.total():,} errors that the SDK did not get over, all "
-        f"of them retryable"
+        f"{max(tally.away_s):.1f} s (longest); {tally.seen.gateway_denials.total():,} denials by a gateway that could "
+        f"not work; errors that the SDK did not get over are among the faults"
     )
     return Came(sum(tally.done.values()), len(tally.faults), notes)
 

@@ -147,6 +147,16 @@ def test_a_gateway_that_was_there_is_asked_until_the_deadline_and_never_after_it
 
 
 @pytest.mark.req("SDK-1")
+def test_what_was_the_matter_is_told_when_the_last_attempt_had_no_time_to_find_out() -> None:
+    flow = call_flows.call(SESSION, "write", call_id="c", timeout=0.3)
+    begin(flow)
+    send(flow, AWAY)
+    send(flow, None)
+    with pytest.raises(GatewayUnavailableError):
+        send(flow, Failure(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded", b"", 0.2, reached=True))
+
+
+@pytest.mark.req("SDK-1")
 def test_pauses_are_spread() -> None:
     times = [asked_in_vain(call_flows.call(SESSION, "write", timeout=5.0), AWAY).times for _ in range(20)]
     assert len({one[1] for one in times}) == 20
