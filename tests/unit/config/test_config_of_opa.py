@@ -79,6 +79,7 @@ def test_asking_another_host_without_encryption_is_refused_unless_it_is_said_out
         ("{breaker: {retry_s: 20}}", "policy.opa.breaker.retry_s is 20, more than policy.opa.breaker.longest_retry_s"),
         ("{timeout_s: 0}", "policy.opa.timeout_s must be more than 0, not 0"),
         ("{policies: pull}", "policy.opa.policies must be 'push' or 'bundle', not pull"),
+        ("{accept_unchecked_policies: true}", "accept_unchecked_policies is for an OPA that loads its policies itself"),
         ("{fail_open: true}", "policy.opa.fail_open is not a setting"),
     ],
 )

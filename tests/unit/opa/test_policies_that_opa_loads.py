@@ -1,11 +1,15 @@
 """Policies that OPA loads itself: read back, checked, and denied until they were (ENG-5, LIFE-3, SEC-6)."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asked_opa import failure, said
+from asked_opa import does, failure, said
+from interlock_gateway.cli.checks import Check, check_policies
+from interlock_gateway.config import Config, PolicyConfig
+from interlock_gateway.config_opa import OpaConfig
 from interlock_gateway.core.decision import GatewayErrorCode
 from interlock_gateway.policy.opa import origin as origin_module
 from interlock_gateway.policy.opa.settings import OpaAccess
@@ -181,6 +185,24 @@ async def test_their_own_tests_are_run_first(opa: OpaProcess, tmp_path: Path) ->
         assert await failure(at.engine) is UNAVAILABLE
 
 
+@pytest.mark.req("ENG-5")
+async def test_interlock_check_reads_them_and_warns_where_nobody_does(opa: OpaProcess) -> None:
+    def checked(**more: Any) -> Check:
+        settings = OpaConfig(url=opa.url, policies="bundle", **more)
+        return check_policies(Config(policy=PolicyConfig(engine="opa", opa=settings)))
+
+    revision = await put_word(opa, "hello")
+    found = await does(checked)
+    assert (found.ok, revision in found.detail) == (True, True)
+    await put_word(opa, "evil", words_rego=REACHES_OUT)
+    found = await does(checked)
+    assert not found.ok
+    assert "words.rego:5" in found.detail
+    found = await does(lambda: checked(accept_unchecked_policies=True))
+    assert found.ok
+    assert "WARNING" in found.detail
+
+
 AUTHORISED = """package system.authz
 
 default allow := false
@@ -195,16 +217,22 @@ allow if input.identity == "may-read"
 async def test_an_opa_that_does_not_let_its_policies_be_read_decides_nothing(
     program: Any, socket_directory: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "authz.rego").write_text(AUTHORISED)
-    url = f"unix:{socket_directory}/opa.sock"
-    with running_opa(
-        program("opa"), url, "--authentication", "token", "--authorization", "basic", str(tmp_path)
-    ) as opa:
+    files = tmp_path / "files"
+    files.mkdir()
+    (files / "authz.rego").write_text(AUTHORISED)
+    modules = policies("hello")
+    for name, source in modules.items():
+        (files / name).write_text(source)
+    (files / "data.json").write_text(json.dumps({"interlock": data_of("hello", modules)}))
+    more = ("--authentication", "token", "--authorization", "basic", str(files))
+    with running_opa(program("opa"), f"unix:{socket_directory}/opa.sock", *more) as opa:
         async with reading(opa, tmp_path / "kept") as at:
-            with pytest.raises(PolicySourceError):
+            with pytest.raises(PolicySourceError, match="does not let the gateway read"):
                 await at.origin.look()
             assert await failure(at.engine) is UNAVAILABLE
+            assert "GET /v1/policies" in at.engine.trouble
+            assert "GET /v1/policies" in at.origin.status.problem
         token = OpaAccess(host="localhost", port=80, socket=opa.path, token="may-read")
         async with reading(opa, tmp_path / "kept", token) as at:
-            with pytest.raises(PolicySourceError, match="no policies of the gateway"):
-                await at.origin.look()
+            (problem,) = await at.look_and_take()
+            assert "calls itself" in problem.message, "files by their whole paths are another bundle"

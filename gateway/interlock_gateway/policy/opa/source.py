@@ -77,7 +77,7 @@ class BundleSource:
     def __init__(self, *, unchecked: bool = False) -> None:
         self._unchecked = unchecked
         self._accepted: ActivePolicy | None = None
-        self._refused: tuple[ActivePolicy, str] | None = None
+        self._refused: tuple[ActivePolicy | None, str] | None = None
 
     @property
     def expected(self) -> ActivePolicy | None:
@@ -89,7 +89,7 @@ class BundleSource:
         if self._unchecked or policy == self._accepted:
             return
         why = "the gateway has not accepted"
-        if self._refused is not None and self._refused[0] == policy:
+        if self._refused is not None and self._refused[0] in {None, policy}:
             why = f"the gateway has refused: {self._refused[1]}"
         raise OpaFaultError(Trouble.NOT_ACCEPTED, f"it has the policy {policy.revision}, which {why}")
 
@@ -114,7 +114,7 @@ class BundleSource:
         """Let this policy decide no more, or none that OPA could have."""
         if policy is None or policy == self._accepted:
             self._accepted = None
-        self._refused = (policy, why) if policy is not None else None
+        self._refused = (policy, why)
 
     async def keep_house(self) -> None:
         """Nothing to be done."""
