@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import pytest
 from azure_server import AzureServer, running_azure
+from clouds import CLOUDS, Cloud, cloud_of
 from gcs_server import GcsServer, running_gcs
 from interlock_gateway.telemetry.logs import JsonLines
 from postgres_server import NoPostgresError, PostgresServer, running_postgres
@@ -110,6 +111,14 @@ def azure() -> Iterator[AzureServer]:
     """Give one server of Azure's blob protocol for all tests."""
     with running_azure() as server:
         yield server
+
+
+@pytest.fixture(params=CLOUDS)
+def cloud(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    """Give a place in an empty bucket of each kind of store, with credentials for it in the environment."""
+    made = cloud_of(request.param, request)
+    made.use(monkeypatch)
+    return made
 
 
 @pytest.hookimpl(wrapper=True)

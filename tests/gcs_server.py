@@ -2,8 +2,9 @@
 A server of Google's storage protocol for tests: fake-gcs-server, and in front of it what it does not speak.
 
 It answers reads, ranges, listings and deletions of the XML API, which obstore uses, but takes no objects by it: neither
-whole, nor in parts, nor as copies. `_Front` translates these three as Google documents them, into the JSON API that it
-takes objects by, and passes everything else on as it is. It also refuses who has not the right token.
+whole, nor in parts, nor as copies; and it ignores `If-None-Match`. `_Front` translates the three as Google documents
+them, into the JSON API that it takes objects by, answers the fourth, and passes everything else on as it is. It also
+refuses who has not the right token.
 """
 
 import hashlib
@@ -86,6 +87,8 @@ class GcsServer:
             raw = b"".join(said.iter_raw())
             of_body = {"content-length"} if method == "HEAD" else set()
             shown = {name: value for name, value in said.headers.items() if name not in _HOP - of_body}
+            if said.headers.get("etag", "") == headers.get("if-none-match"):
+                return Answer(HTTPStatus.NOT_MODIFIED, headers={"ETag": said.headers["etag"]})
             return Answer(said.status_code, raw, shown)
 
     def _stored(self, bucket: str, quoted: str, data: bytes) -> Answer:

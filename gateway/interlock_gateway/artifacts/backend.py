@@ -15,6 +15,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from interlock_gateway.artifacts.errors import ArtifactNotFoundError, ArtifactSilentError, ArtifactStoreError
+from interlock_gateway.artifacts.refusals import refusal_of
 
 if TYPE_CHECKING:
     from obstore.store import BackoffConfig, RetryConfig
@@ -25,9 +26,6 @@ _RETRIES = 3
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 # obstore reports a system error in words, not as an `OSError` with a number.
 _FULL_WORDS = tuple(f"os error {number}" for number in _FULL)
-# Nor does it say of what kind these are: credentials that nobody gives out, and what removes several objects at once.
-_NO_CREDENTIALS_WORDS = ("performing token request", "/latest/api/token", "AssumeRoleWithWebIdentity")
-_DENIED_WORDS = ("status code: 401", "status code: 403")
 _NOT_FOUND = "no artifact is stored under this URI"
 
 
@@ -263,16 +261,5 @@ def _store_errors(done: str) -> Iterator[None]:
 def _sentence(error: Exception, done: str) -> str:
     if getattr(error, "errno", None) in _FULL or any(words in str(error) for words in _FULL_WORDS):
         return "the artifact store is full"
-    if any(words in str(error) for words in _NO_CREDENTIALS_WORDS):
-        return f"the artifact store cannot be {done}: no credentials for it can be had"
-    if _is_denied(error):
-        return f"the artifact store cannot be {done}: permission denied"
-    return f"the artifact store cannot be {done}"
-
-
-def _is_denied(error: Exception) -> bool:
-    return (
-        isinstance(error, PermissionError)
-        or type(error).__name__ in {"PermissionDeniedError", "UnauthenticatedError"}
-        or any(words in str(error) for words in _DENIED_WORDS)
-    )
+    refusal = refusal_of(error)
+    return f"the artifact store cannot be {done}: {refusal}" if refusal else f"the artifact store cannot be {done}"

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 from artifact_keepers import DAY, MEBIBYTE, Keeping
+from clouds import CLOUDS, Cloud
 from interlock_gateway.artifacts.errors import (
     ArtifactRemovedError,
     ArtifactStoreError,
 )
 from interlock_gateway.artifacts.index import RemovalReason
+from interlock_gateway.artifacts.store import ArtifactStore
 from interlock_gateway.artifacts.sweeping import SETTLED_S, Swept
+from interlock_gateway.artifacts.uri import parse_uri
 from interlock_gateway.state.store import SqlStateStore
-from s3_server import S3Server
 
 
 @pytest.fixture
@@ -214,14 +216,10 @@ async def test_sessions_closed_while_they_store_leave_nothing_that_never_goes(ke
 
 @pytest.mark.req("ART-2", "ART-4")
 @pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
-async def test_two_gateways_keep_one_bucket_within_its_limits(
-    keeping: Keeping, s3: S3Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in s3.environment().items():
-        monkeypatch.setenv(name, value)
-    url = f"s3://{s3.bucket()}/artifacts"
+@pytest.mark.parametrize("cloud", CLOUDS, indirect=True)
+async def test_two_gateways_keep_one_bucket_within_its_limits(keeping: Keeping, cloud: Cloud) -> None:
     one, other = (
-        Keeping(keeping.state, keeping.root, total_bytes=MEBIBYTE, clock=keeping.clock, url=url) for _ in range(2)
+        Keeping(keeping.state, keeping.root, total_bytes=MEBIBYTE, clock=keeping.clock, url=cloud.url) for _ in range(2)
     )
     await one.opened("a", "b")
     oldest = await one.put("a", bytes(MEBIBYTE // 2))
@@ -237,6 +235,30 @@ async def test_two_gateways_keep_one_bucket_within_its_limits(
         await one.store.read_bytes(oldest.uri)
     assert sum([item.size async for item in one.backend.listing() if not item.name.endswith(".json")]) == 523_288
     assert (await one.usage()) == (1, 523_288)
+
+
+@pytest.mark.req("ART-2", "ART-4")
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("cloud", CLOUDS, indirect=True)
+async def test_what_is_too_old_goes_from_a_bucket_and_what_nobody_entered_is_found_in_it(
+    keeping: Keeping, cloud: Cloud
+) -> None:
+    at = Keeping(keeping.state, keeping.root, clock=keeping.clock, url=cloud.url)
+    await at.opened("a", "b")
+    old = [await at.put("a", f"number {number}") for number in range(12)]
+    await at.closed("a")
+    at.clock.time += 8 * DAY
+    young = await ArtifactStore(at.backend, at.clock).put("b", b"of an earlier version", "text/plain")
+
+    swept = await at.swept()
+
+    assert swept.counts[RemovalReason.AGE] == len(old)
+    for artifact in old:
+        with pytest.raises(ArtifactRemovedError):
+            await at.store.read_bytes(artifact.uri)
+    key = parse_uri(young.uri)
+    assert {item.name async for item in at.backend.listing()} == {key.content_name, key.description_name}
+    assert await at.usage() == (1, young.total_bytes)
 
 
 @pytest.mark.req("ART-4")
