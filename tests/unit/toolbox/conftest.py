@@ -26,6 +26,14 @@ def ssh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
         yield server
 
 
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[SshServer]:
+    """A server of this test's own, for what would get in others' way."""
+    (tmp_path / "ssh").mkdir()
+    with asyncssh_server(tmp_path / "ssh") as server:
+        yield server
+
+
 @pytest.fixture(scope="session")
 def openssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
     with ExitStack() as stack:
