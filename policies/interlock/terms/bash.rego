@@ -7,6 +7,75 @@ script := input.call.facts.bash if {
 	input.call.facts.bash.parse_error == false
 }
 
+# All is told that rules look at, and what is not told could be anything.
+told if {
+	found := script
+	is_array(found.hazards)
+	is_array(found.commands)
+	is_array(found.writes)
+	is_array(found.paths)
+	is_array(found.searches)
+	every command in found.commands {
+		command_told(command)
+	}
+	every path in found.paths {
+		path_told(path)
+	}
+}
+
+command_told(command) if {
+	name_told(command)
+	subcommand_told(command)
+	_ = command.interprets
+	is_array(command.argv)
+	is_array(command.flags)
+	is_array(command.operands)
+	is_boolean(command.implied)
+	is_boolean(command.stdin_script)
+	is_string(command.stdin)
+}
+
+# A name that is known at run time only is refused by another rule.
+name_told(command) if {
+	is_string(command.name)
+} else if {
+	command.dynamic_name == true
+}
+
+subcommand_told(command) if {
+	is_string(command.subcommand)
+} else if {
+	command.subcommand == null
+}
+
+path_told(path) if {
+	place_told(path.command)
+	_ = path.normalised
+	is_string(path.role)
+	is_string(path.given)
+	path.glob == false
+} else if {
+	place_told(path.command)
+	_ = path.normalised
+	is_string(path.role)
+	is_string(path.given)
+	path.glob == true
+	pattern_told(path.pattern)
+}
+
+place_told(index) if {
+	is_number(index)
+} else if {
+	index == null
+}
+
+pattern_told(pattern) if pattern == null
+
+else if {
+	is_array(pattern.matches)
+	is_array(pattern.links)
+}
+
 # What is the matter with few scripts is looked for only in those with something about them that can matter. That no rule
 # passed over would say anything is held by tests/parity/test_usual_calls.py.
 findings contains finding if {

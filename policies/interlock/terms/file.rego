@@ -7,6 +7,20 @@ paths := input.call.facts.file if {
 	is_array(input.call.facts.file.patterns)
 }
 
+# All is told that rules look at, and what is not told could be anything.
+told if {
+	found := paths
+	is_array(found.arguments)
+	every argument in found.arguments {
+		is_string(argument.name)
+		is_string(argument.given_name)
+		is_array(argument.segments)
+	}
+	every pattern in found.patterns {
+		is_string(pattern.given)
+	}
+}
+
 # Rules about where paths lead and what they name are asked only about calls with such a path: see terms/groups.rego.
 findings contains finding if {
 	some finding in {found | not plainly_placed; some found in hazard_findings}

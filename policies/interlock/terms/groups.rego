@@ -34,7 +34,7 @@ unusual_findings contains finding if {
 
 # It has nothing to state, no settings and no past of the session could make a difference, and its tool asks for nobody.
 usual if {
-	object.get(input.tool.capability, "min_confidence", 0) == 0
+	input.tool.capability.min_confidence == 0
 	input.session.taints == []
 	input.tool.open_world == false
 	settings := data.interlock.settings

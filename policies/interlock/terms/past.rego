@@ -136,6 +136,7 @@ misses_tools(which) if {
 	tools := which.tools
 	is_array(tools)
 	name := input.tool.name
+	is_string(name)
 	not name in tools
 }
 
@@ -143,6 +144,7 @@ misses_providers(which) if {
 	providers := which.providers
 	is_array(providers)
 	provider := input.tool.provider
+	is_string(provider)
 	not provider in providers
 }
 
@@ -150,6 +152,7 @@ misses_effects(which) if {
 	effects := which.effects
 	is_array(effects)
 	effect := input.tool.effect
+	is_string(effect)
 	not effect in effects
 }
 
@@ -157,6 +160,7 @@ misses_classes(which) if {
 	classes := which.classes
 	is_array(classes)
 	class := input.tool.metadata.permission_class
+	is_string(class)
 	not class in classes
 }
 
@@ -171,6 +175,7 @@ misses_session_labels(which) if {
 	labels := input.session.labels
 	some label, values in which.session_labels
 	is_array(values)
+	session_says(label)
 	not one_of_these(labels, label, values)
 }
 

@@ -32,6 +32,29 @@ reading_function(name) if {
 	data.interlock.settings.sql.reading_functions[trim_prefix(name, "information_schema.")]
 }
 
+# All is told that rules look at, and what is not told could be anything.
+told if {
+	found := query
+	count(found.statements) > 0
+	every statement in found.statements {
+		is_string(statement.kind)
+		is_string(statement.object)
+		is_array(statement.reads)
+		is_array(statement.writes)
+		every table in statement.reads {
+			table_told(table)
+		}
+		every table in statement.writes {
+			table_told(table)
+		}
+	}
+}
+
+table_told(table) if {
+	is_string(table.name)
+	is_string(table.qualified)
+}
+
 # Whether it may do more than change rows: more than one thing, or what is not understood.
 changes if not reads_only
 

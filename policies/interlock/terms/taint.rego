@@ -50,6 +50,7 @@ fetches_only if {
 }
 
 tells_little(url) if {
+	is_number(url.query_chars)
 	url.query_chars <= data.interlock.settings.taint.most_query_chars
 	data.interlock.rules.webfetch.short_path(url)
 }

@@ -64,10 +64,10 @@ test_bash_destructive_holds_without_the_other_fields_it_reads if {
 	verdicts("bash/destructive") == {"deny"} with input as without(removing, "tool")
 }
 
-test_bash_destructive_is_followed_by_other_rules_when_its_facts_are_missing if {
+test_bash_destructive_is_followed_by_another_refusal_when_its_facts_are_missing if {
 	removing := one(["rm", "-r", "src"], {})
 	every path in {"call/facts/bash/commands/0/flags", "call/facts/bash/commands/0/name", "call/facts/bash/commands"} {
-		verdicts("bash/other") == {"checkpoint"} with input as without(removing, path)
+		verdicts("bash/unreadable") == {"deny"} with input as without(removing, path)
 	}
 	verdicts("bash/unreadable") == {"deny"} with input as without(removing, "call/facts/bash")
 }

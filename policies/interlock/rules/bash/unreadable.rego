@@ -2,7 +2,7 @@ package interlock.rules.bash
 
 # METADATA
 # title: Scripts that cannot be read
-# description: A script that was not understood as a whole may do anything.
+# description: A script that was not understood as a whole, or of which not all is told, may do anything.
 # custom:
 #   requirements: [PIPE-5, POL-3, POL-4]
 findings contains {
@@ -11,7 +11,7 @@ findings contains {
 	"message": sprintf("the command could not be understood%s; write it in a simpler way", [problem_shown]),
 	"rule": "bash/unreadable",
 } if {
-	not script
+	not told
 }
 
 default problem_shown := ""

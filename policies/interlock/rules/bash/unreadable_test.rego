@@ -42,6 +42,32 @@ test_bash_unreadable_holds_without_the_fields_it_reads if {
 	}
 }
 
+test_bash_unreadable_denies_what_is_not_all_told if {
+	all_of_it := object.union(listing, {"call": {"facts": {"bash": {"paths": [
+		bash_path("src", true),
+		object.union(pattern_path("*.py", {}), {"command": 1}),
+		object.union(unseen_pattern, {"pattern": null, "command": null}),
+	]}}}})
+	silent("bash/unreadable") with input as all_of_it
+	lists := {name | some name in ["hazards", "commands", "writes", "paths", "searches"]}
+	commands := {path |
+		some field in [
+			"name", "subcommand", "interprets", "argv", "flags",
+			"operands", "implied", "stdin_script", "stdin",
+		]
+		path := concat("/", ["commands/0", field])
+	}
+	paths := {path |
+		some index in ["0", "1", "2"]
+		some field in ["command", "normalised", "role", "given", "glob"]
+		path := concat("/", ["paths", index, field])
+	}
+	patterns := {"paths/1/pattern", "paths/1/pattern/matches", "paths/1/pattern/links", "paths/2/pattern"}
+	every path in ((lists | commands) | paths) | patterns {
+		verdicts("bash/unreadable") == {"deny"} with input as without(all_of_it, concat("/", ["call/facts/bash", path]))
+	}
+}
+
 test_bash_unreadable_holds_by_the_facts_alone if {
 	broken := running({"parse_error": true})
 	verdicts("bash/unreadable") == {"deny"} with input as without(broken, "tool/metadata")

@@ -18,12 +18,12 @@ hazard_findings contains {
 
 written_outside contains object.get(write, "given", "an unknown file") if {
 	some write in script.writes
-	not write.inside
+	not write.inside == true
 }
 
 written_outside contains object.get(path, "given", "an unknown file") if {
 	some path in script.paths
-	not path.inside
+	not path.inside == true
 	path.role == "argument"
 	script.commands[path.command] in writers
 }

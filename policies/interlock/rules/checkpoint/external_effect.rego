@@ -21,5 +21,5 @@ general_findings contains {
 external_effect_previewed if {
 	input.tool.safety_level == 2
 	input.call.phase == "call"
-	not input.call.kind == "undo"
+	input.call.kind in {"call", "edit"}
 }

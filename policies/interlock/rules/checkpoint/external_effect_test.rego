@@ -39,4 +39,6 @@ test_checkpoint_external_effect_holds_without_the_fields_it_reads if {
 	every path in paths {
 		verdicts("checkpoint/external_effect") == {"checkpoint"} with input as without(reaching_out(changing), path)
 	}
+	taking_back := object.union(previewing(reaching_out(changing)), {"call": {"kind": "undo"}})
+	verdicts("checkpoint/external_effect") == {"checkpoint"} with input as without(taking_back, "call/kind")
 }

@@ -11,5 +11,12 @@ declared_findings contains {
 	"message": sprintf("%s requires a checkpoint", [tool_name]),
 	"rule": "checkpoint/required",
 } if {
-	input.tool.metadata.requires_checkpoint != false
+	not asks_for_nobody
+}
+
+# A tool that declares nothing is asked about all the same.
+asks_for_nobody if {
+	input.tool.metadata.requires_checkpoint == false
+} else if {
+	count(input.tool.metadata) == 0
 }

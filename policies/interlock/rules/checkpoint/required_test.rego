@@ -19,7 +19,12 @@ test_checkpoint_required_takes_anything_but_false_for_yes if {
 
 test_checkpoint_required_is_silent_for_tools_that_declare_nothing if {
 	silent("checkpoint/required") with input as undeclared
-	silent("checkpoint/required") with input as without(reading, "tool/metadata/requires_checkpoint")
+}
+
+test_checkpoint_required_holds_without_the_field_itself if {
+	every path in {"tool/metadata/requires_checkpoint", "tool/metadata", "tool"} {
+		verdicts("checkpoint/required") == {"checkpoint"} with input as without(asking(true), path)
+	}
 }
 
 test_checkpoint_required_holds_without_the_name if {

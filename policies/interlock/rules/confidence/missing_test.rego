@@ -57,6 +57,31 @@ test_confidence_missing_is_raised_by_each_setting if {
 	}
 }
 
+test_confidence_missing_is_raised_by_what_is_not_told if {
+	raising := {
+		"tool/effect": {"minimum_by_effect": {"destructive": 71.5, "mutating": 60}},
+		"principal/id": {"minimum_by_principal": {"agent-2": 71.5}},
+		"principal/roles": {"minimum_by_role": {"deployer": 71.5}},
+		"session/labels/env": {"minimum_by_session_label": {"env": {"prod": 71.5}}},
+		"session/labels": {"minimum_by_session_label": {"env": {"prod": 71.5}}},
+		"session": {"minimum_by_session_label": {"env": {"prod": 71.5}}},
+	}
+	labelled := object.union(reading, {"session": {"labels": {"env": "staging"}}})
+	every path, settings in raising {
+		silent("confidence/missing") with input as labelled
+			with data.interlock.settings.confidence as object.union(no_minimums, settings)
+		messages("confidence/missing") == {"requires _flyto_confidence (0-100) in input, min=71.5"} with input as without(labelled, path)
+			with data.interlock.settings.confidence as object.union(no_minimums, settings)
+	}
+}
+
+test_confidence_missing_holds_without_what_the_tool_asks_for if {
+	every path in {"tool/capability/min_confidence", "tool/capability", "tool"} {
+		messages("confidence/missing") == {"requires _flyto_confidence (0-100) in input, min=100"} with input as without(careful, path)
+	}
+	silent("confidence/missing") with input as undeclared
+}
+
 test_confidence_missing_is_never_lowered_by_a_setting if {
 	lower := object.union(no_minimums, {"minimum_by_principal": {"agent-1": 10}})
 	messages("confidence/missing") == {"requires _flyto_confidence (0-100) in input, min=70"} with input as careful

@@ -20,6 +20,11 @@ test_facts_missing_is_silent_when_they_are_there if {
 	silent("facts/missing") with input as undeclared
 }
 
+test_facts_missing_asks_about_facts_of_a_tool_that_declares_nothing if {
+	bold := object.union(undeclared, {"call": {"facts": {"class": "sql"}}})
+	verdicts("facts/missing") == {"checkpoint"} with input as bold
+}
+
 test_facts_missing_is_silent_for_classes_that_need_none if {
 	every class in {"readonly", "generic"} {
 		needless := object.union(tracking, {
@@ -32,7 +37,10 @@ test_facts_missing_is_silent_for_classes_that_need_none if {
 
 test_facts_missing_holds_without_the_fields_it_reads if {
 	found := object.union(tracking, {"call": {"facts": {"extracted": true}}})
-	every path in {"call/facts/extracted", "call/facts/class", "call/facts", "call", "tool/metadata", "tool"} {
+	every path in {"call/facts/extracted", "call/facts/class", "call/facts", "call"} {
 		verdicts("facts/missing") == {"checkpoint"} with input as without(found, path)
+	}
+	every path in {"tool/metadata/permission_class", "tool/metadata", "tool"} {
+		verdicts("facts/missing") == {"deny"} with input as without(found, path)
 	}
 }

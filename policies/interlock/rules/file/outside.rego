@@ -17,12 +17,12 @@ hazard_findings contains {
 
 inside if {
 	paths.inside == true
-	count([argument | some argument in paths.arguments; not argument.inside]) == 0
+	count([argument | some argument in paths.arguments; not argument.inside == true]) == 0
 }
 
 outside contains sprintf("%s%s", [object.get(argument, "given", "a path"), linked(argument)]) if {
 	some argument in paths.arguments
-	not argument.inside
+	not argument.inside == true
 }
 
 linked(argument) := " (through a symbolic link)" if argument.symlink

@@ -11,7 +11,7 @@ findings contains {
 	"message": sprintf("it is not known where the path leads%s", [problem_shown]),
 	"rule": "file/unknown",
 } if {
-	not paths
+	not told
 }
 
 default problem_shown := ""

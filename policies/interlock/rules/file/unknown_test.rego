@@ -23,6 +23,14 @@ test_file_unknown_holds_without_the_fields_it_reads if {
 	every path in {"call/facts/class", "call/facts/extracted", "call/facts/file", "call/facts", "call"} {
 		verdicts("file/unknown") == {"deny"} with input as without(touching(reading, {}), path)
 	}
+	every field in {"name", "given_name", "segments"} {
+		path := concat("/", ["call/facts/file/arguments/0", field])
+		verdicts("file/unknown") == {"deny"} with input as without(touching(reading, {}), path)
+	}
+	verdicts("file/unknown") == {"deny"} with input as without(touching(reading, {}), "call/facts/file/arguments")
+	verdicts("file/unknown") == {"deny"} with input as without(touching(reading, {}), "call/facts/file/patterns")
+	patterned := object.union(touching(reading, {}), {"call": {"facts": {"file": {"patterns": [{"broad": true}]}}}})
+	verdicts("file/unknown") == {"deny"} with input as patterned
 	unextracted := object.union(touching(reading, {}), {"call": {"facts": {"extracted": false}}})
 	verdicts("file/unknown") == {"deny"} with input as without(unextracted, "tool/metadata")
 }

@@ -33,4 +33,19 @@ test_generic_unguarded_is_silent_without_the_fields_it_reads if {
 	every path in paths {
 		silent("generic/unguarded") with input as without(changing, path)
 	}
+	silent("generic/unguarded") with input as without(changing, "tool/safety_level")
+}
+
+test_generic_unguarded_holds_without_the_fields_it_reads_where_it_does_not_allow if {
+	every field in {"declared", "pin_state", "effect", "external_effect", "safety_level", "name"} {
+		every verdict in {"checkpoint", "deny", "nonsense"} {
+			verdicts("generic/unguarded") == {verdict} with input as without(changing, concat("/", ["tool", field]))
+				with data.interlock.settings.generic.unguarded_change as verdict
+		}
+	}
+	every call in [destroying, undeclared, undoable(changing), previewing(changing), reaching_out(changing)] {
+		silent("generic/unguarded") with input as call with data.interlock.settings.generic.unguarded_change as "deny"
+	}
+	unconfirmed := object.union(changing, {"tool": {"pin_state": "unconfirmed"}})
+	silent("generic/unguarded") with input as unconfirmed with data.interlock.settings.generic.unguarded_change as "deny"
 }

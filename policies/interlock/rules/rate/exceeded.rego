@@ -36,6 +36,8 @@ below_rate(subject, window, most) if {
 	input.principal.recent[subject][window] < most
 }
 
+tool_told if is_string(input.tool.name)
+
 rate_limits contains ["all", window, most] if some window, most in data.interlock.settings.rate.calls
 
 rate_limits contains ["tool", window, most] if {
@@ -53,13 +55,13 @@ rate_limits contains ["destructive", window, most] if {
 
 # Nobody knows which of them holds.
 rate_limits contains ["tool", window, most] if {
-	not input.tool.name
+	not tool_told
 	some limits in data.interlock.settings.rate.by_tool
 	some window, most in limits
 }
 
 rate_limits contains ["tool", window, most] if {
-	not input.tool.effect
+	not effect_told
 	some limits in data.interlock.settings.rate.by_effect
 	some window, most in limits
 }

@@ -13,12 +13,20 @@ declared_findings contains {
 	"message": sprintf("%s requires reverse thinking before it is called", [tool_name]),
 	"rule": "reflection/required",
 } if {
-	input.tool.metadata.requires_reverse_thinking != false
+	not needs_no_thought
 	not reflected
 	not resuming
 }
 
+needs_no_thought if {
+	input.tool.metadata.requires_reverse_thinking == false
+} else if {
+	count(input.tool.metadata) == 0
+}
+
 reflected if {
+	is_array(input.call.deliverable.hidden_assumptions)
+	is_array(input.call.deliverable.failure_scenarios)
 	count(input.call.deliverable.hidden_assumptions) > 0
 	count(input.call.deliverable.failure_scenarios) > 0
 	input.call.deliverable.verdict == "proceed"

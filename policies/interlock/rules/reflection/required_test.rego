@@ -49,7 +49,15 @@ test_reflection_required_takes_anything_but_false_for_yes if {
 }
 
 test_reflection_required_holds_without_the_fields_it_reads if {
-	every path in {"call/deliverable", "call/kind", "call", "tool/name"} {
+	every path in {
+		"call/deliverable",
+		"call/kind",
+		"call",
+		"tool/name",
+		"tool/metadata/requires_reverse_thinking",
+		"tool/metadata",
+		"tool",
+	} {
 		verdicts("reflection/required") == {"reflect"} with input as without(pondering(true), path)
 	}
 	every name in {"hidden_assumptions", "failure_scenarios", "verdict"} {

@@ -61,6 +61,7 @@ test_sequence_follows_needs_all_that_the_settings_name if {
 		"tool",
 		"call/labels",
 		"call",
+		"session/labels/env",
 		"session/labels",
 	}
 	every path in paths {

@@ -11,10 +11,12 @@ findings contains {
 	"message": sprintf("%s says that it only reads, and this changes something", [data.interlock.rules.tool_name]),
 	"rule": "sql/claims",
 } if {
-	input.tool.effect == "read_only"
+	not says_otherwise
 	some statement in query.statements
 	not changes_nothing(statement)
 }
+
+says_otherwise if input.tool.effect in {"mutating", "destructive", "undeclared"}
 
 # Of what is not understood another rule speaks.
 changes_nothing(statement) if statement.effect in {"read", "unknown"}

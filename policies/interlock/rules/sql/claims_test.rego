@@ -14,10 +14,11 @@ test_sql_claims_is_silent_for_tools_that_say_so_and_for_reading if {
 }
 
 test_sql_claims_holds_without_the_fields_it_reads if {
-	every path in {"call/facts/sql/statements/0/effect", "tool/name", "tool/metadata", "tool/declared"} {
+	every path in {"call/facts/sql/statements/0/effect", "tool/name", "tool/metadata", "tool/declared", "tool/effect"} {
 		verdicts("sql/claims") == {"deny"} with input as without(claiming, path)
 	}
-	every path in {"call/facts/sql/statements", "call/facts/sql", "tool/effect"} {
+	every path in {"call/facts/sql/statements", "call/facts/sql"} {
+		verdicts("sql/unreadable") == {"deny"} with input as without(claiming, path)
 		silent("readonly/allow") with input as without(claiming, path)
 		silent("sql/read_only") with input as without(claiming, path)
 	}

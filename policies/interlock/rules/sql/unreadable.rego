@@ -4,7 +4,7 @@ package interlock.rules.sql
 # title: SQL that cannot be read
 # description: |
 #   A statement that was not understood as a whole may do anything. The settings say whether a person decides; a call in
-#   which no SQL was found is refused.
+#   which no SQL was found, or of which not all is told, is refused.
 # custom:
 #   requirements: [PIPE-5, POL-3, POL-4]
 findings contains {
@@ -18,14 +18,17 @@ findings contains {
 
 readable if {
 	query.parse_error == false
-	count(query.statements) > 0
+	told
 	every statement in query.statements {
 		statement.problem == null
 		statement.effect != "unknown"
 	}
 }
 
-unreadable_verdict := data.interlock.settings.sql.unreadable if query
+# Where no statement was understood, none is told.
+unreadable_verdict := data.interlock.settings.sql.unreadable if told
+
+else := data.interlock.settings.sql.unreadable if query.statements == []
 
 else := "deny"
 

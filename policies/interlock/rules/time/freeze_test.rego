@@ -23,7 +23,8 @@ test_time_freeze_is_silent_before_after_elsewhere_and_for_undo if {
 		silent("time/freeze") with input as in_production(time)
 			with data.interlock.settings.time.freezes as holidays
 	}
-	silent("time/freeze") with input as at(changing, "2026-12-24T00:00:00.000Z", 0)
+	staging := {"session": {"labels": {"env": "staging"}}}
+	silent("time/freeze") with input as object.union(at(changing, "2026-12-24T00:00:00.000Z", 0), staging)
 		with data.interlock.settings.time.freezes as holidays
 	undo := object.union(in_production("2026-12-24T00:00:00.000Z"), {"call": {"kind": "undo"}})
 	silent("time/freeze") with input as undo
@@ -39,7 +40,7 @@ test_time_freeze_does_what_the_settings_say if {
 }
 
 test_time_freeze_holds_without_the_fields_it_reads if {
-	every path in {"call/time", "call", "session/labels", "session", "tool"} {
+	every path in {"call/time", "call", "session/labels/env", "session/labels", "session", "tool"} {
 		verdicts("time/freeze") == {"deny"} with input as without(in_production("2026-12-24T00:00:00.000Z"), path)
 			with data.interlock.settings.time.freezes as holidays
 	}
