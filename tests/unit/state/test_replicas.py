@@ -1,5 +1,6 @@
 """Several replicas on one PostgreSQL database: what they tell each other, and who is alive (STATE-1, STATE-2)."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
@@ -225,3 +226,28 @@ async def test_a_name_is_free_again_after_its_replica_has_left(join: Join) -> No
 
     assert not first.stands
     assert (await join("r1")).stands
+
+
+@pytest.mark.req("PREV-13")
+async def test_of_several_replicas_one_has_each_expired_action_to_end(two: tuple[SqlStateStore, SqlStateStore]) -> None:
+    names = {f"p{number}" for number in range(20)}
+    for name in names:
+        await two[0].pending.push_pending(an_action(name, expires_at=NOW + 10))
+
+    swept = await asyncio.gather(*(store.pending.expire_pending(NOW + 10) for store in two * 3))
+
+    ended = [action.pending_id for actions in swept for action in actions]
+    assert sorted(ended) == sorted(names), "each once"
+
+
+@pytest.mark.req("PREV-13", "STATE-2")
+async def test_what_is_pending_in_a_session_that_two_replicas_close_is_one_replicas_to_end(
+    two: tuple[SqlStateStore, SqlStateStore],
+) -> None:
+    pushed = await two[0].pending.push_pending(an_action("p"))
+
+    closed = await asyncio.gather(
+        *(store.pending.discard_session_pending(pushed.session_id, "session closed", NOW) for store in two)
+    )
+
+    assert sorted(len(actions) for actions in closed) == [0, 1]
