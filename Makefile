@@ -36,7 +36,7 @@ test: setup tools ## Run all tests; at the end it says what could not be tested 
 	@$(python) -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: tools
-tools: setup ## Put OPA, promtool and ripgrep into .tools/bin, npm packages into .tools/node, where they are missing and can be had.
+tools: setup ## Put OPA, promtool and ripgrep into .tools/bin, npm packages beside it, where they are missing and can be had.
 	@tools/install_tools
 
 .PHONY: check
