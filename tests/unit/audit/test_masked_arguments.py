@@ -29,6 +29,14 @@ def asking(*redact: str, **more: object) -> JsonObject:
     return {**given, "decision": replace(DECISION, obligations=Obligations(redact=redact))}  # type: ignore[dict-item] # by name
 
 
+def call_of(record: JsonObject) -> JsonObject:
+    document = record["input"]
+    assert isinstance(document, dict)
+    call = document["call"]
+    assert isinstance(call, dict)
+    return call
+
+
 @pytest.mark.req("AUD-1")
 @pytest.mark.parametrize("case", CASES)
 async def test_what_policy_masks_is_not_written(
@@ -36,9 +44,9 @@ async def test_what_policy_masks_is_not_written(
 ) -> None:
     redact, left, places = CASES[case]
     record = await stored(facts(**asking(*redact)), directory, key, clock)  # type: ignore[arg-type] # by name
-    call = record["input"]["call"]  # type: ignore[index, call-overload]
-    assert call["input"] == left  # type: ignore[index, call-overload]
-    assert call["facts"] == {}  # type: ignore[index, call-overload]
+    call = call_of(record)
+    assert call["input"] == left
+    assert call["facts"] == {}
     assert record["masked"] == [*places, "/input/call/facts"]
 
 
@@ -46,7 +54,7 @@ async def test_what_policy_masks_is_not_written(
 @pytest.mark.parametrize("pointer", ["/content", f"{AT}put/content", f"{AT}/nothing", f"{AT}/to/name"])
 async def test_what_it_does_not_name_stays(directory: Path, key: SigningKey, clock: ManualClock, pointer: str) -> None:
     record = await stored(facts(**asking(pointer)), directory, key, clock)  # type: ignore[arg-type] # by name
-    assert record["input"]["call"] == {"id": "c-1", "facts": {"class": "file"}, "input": GIVEN}  # type: ignore[index, call-overload]
+    assert call_of(record) == {"id": "c-1", "facts": {"class": "file"}, "input": GIVEN}
     assert "masked" not in record
 
 
