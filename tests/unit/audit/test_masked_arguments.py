@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from audit_logs import ManualClock
 from interlock_gateway.audit.keys import SigningKey
+from interlock_gateway.audit.receipt import ReceiptFacts
 from interlock_gateway.core.decision import Obligations
 from interlock_gateway.core.jsonvalue import JsonObject
 from test_audit_receipt import DECISION, facts, stored
@@ -24,9 +25,8 @@ CASES: dict[str, tuple[tuple[str, ...], object, list[str]]] = {
 }
 
 
-def asking(*redact: str, **more: object) -> JsonObject:
-    given = {"call_input": json.dumps(GIVEN).encode(), **more}
-    return {**given, "decision": replace(DECISION, obligations=Obligations(redact=redact))}  # type: ignore[dict-item] # by name
+def asking(*redact: str, call_input: bytes = json.dumps(GIVEN).encode(), **more: object) -> ReceiptFacts:
+    return facts(call_input, decision=replace(DECISION, obligations=Obligations(redact=redact)), **more)
 
 
 def call_of(record: JsonObject) -> JsonObject:
@@ -43,7 +43,7 @@ async def test_what_policy_masks_is_not_written(
     directory: Path, key: SigningKey, clock: ManualClock, case: str
 ) -> None:
     redact, left, places = CASES[case]
-    record = await stored(facts(**asking(*redact)), directory, key, clock)  # type: ignore[arg-type] # by name
+    record = await stored(asking(*redact), directory, key, clock)
     call = call_of(record)
     assert call["input"] == left
     assert call["facts"] == {}
@@ -53,7 +53,7 @@ async def test_what_policy_masks_is_not_written(
 @pytest.mark.req("AUD-1")
 @pytest.mark.parametrize("pointer", ["/content", f"{AT}put/content", f"{AT}/nothing", f"{AT}/to/name"])
 async def test_what_it_does_not_name_stays(directory: Path, key: SigningKey, clock: ManualClock, pointer: str) -> None:
-    record = await stored(facts(**asking(pointer)), directory, key, clock)  # type: ignore[arg-type] # by name
+    record = await stored(asking(pointer), directory, key, clock)
     assert call_of(record) == {"id": "c-1", "facts": {"class": "file"}, "input": GIVEN}
     assert "masked" not in record
 
@@ -63,12 +63,8 @@ async def test_secrets_are_listed_beside_what_policy_masks(
     directory: Path, key: SigningKey, clock: ManualClock
 ) -> None:
     raw = json.dumps({"content": "John", "more": "AKIAIOSFODNN7EXAMPLQ"}).encode()
-    record = await stored(
-        facts(**asking(f"{AT}/content", call_input=raw, policy_input=b'{"call":{"input":%b}}' % raw)),
-        directory,
-        key,
-        clock,
-    )  # type: ignore[arg-type] # by name
+    made = asking(f"{AT}/content", call_input=raw, policy_input=b'{"call":{"input":%b}}' % raw)
+    record = await stored(made, directory, key, clock)
     assert record["masked"] == [f"{AT}/content", f"{AT}/more"]
     assert "AKIA" not in json.dumps(record)
 
@@ -79,6 +75,6 @@ async def test_of_a_large_input_nothing_is_found_out_either(
 ) -> None:
     raw = json.dumps({"content": "x" * 5000}).encode()
     document = b'{"call":{"facts":{"class":"file"},"input":%b}}' % raw
-    record = await stored(facts(**asking(AT, call_input=raw, policy_input=document)), directory, key, clock)  # type: ignore[arg-type] # by name
+    record = await stored(asking(AT, call_input=raw, policy_input=document), directory, key, clock)
     assert record["input"] == {"call": {"facts": {}, "input": MARK}}
     assert (record["erased"], record["masked"]) == ([AT], [AT, "/input/call/facts"])

@@ -4,7 +4,7 @@ import pytest
 from interlock_gateway.state.database import open_database
 from sqlalchemy import text
 
-ASKED = {
+ASKED: dict[str, dict[str, str | int]] = {
     "sqlite": {"PRAGMA journal_mode": "wal", "PRAGMA synchronous": 2, "PRAGMA foreign_keys": 1},
     "postgresql": {"SHOW synchronous_commit": "on"},
 }
