@@ -7,6 +7,7 @@ a type that no field has. Of cases that the same rules decide one is enough for 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,18 +46,26 @@ def _looser(change: Callable[[Any, Place], str], exceptions: dict[str, str]) -> 
     found: dict[str, set[str]] = {}
     tried = 0
     seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
-    for conditions, cases in by_conditions(load_cases(CASES)):
-        bundle = load_bundle(**conditions)
-        engine = regorus.Engine()
-        for module in link(bundle.modules):
-            engine.add_policy(module.package, module.source)
-        engine.add_data_json(bundle.data_json)
+    for engine, cases in _engines_and_cases():
         for case, verdict, place in _fields_of_what_is_held_up(engine, cases, seen):
             tried += 1
             given, _ = _decided(engine, change(json.loads(case.input_json), place))
             if STRICTNESS.index(given) < STRICTNESS.index(verdict) and _written(place) not in exceptions:
                 found.setdefault(f"{_written(place)}: {verdict} -> {given}", set()).add(case.name)
     assert tried > AT_LEAST
+    return found
+
+
+@cache
+def _engines_and_cases() -> list[tuple["regorus.Engine", tuple[DecisionCase, ...]]]:
+    found = []
+    for conditions, cases in by_conditions(load_cases(CASES)):
+        bundle = load_bundle(**conditions)
+        engine = regorus.Engine()
+        for module in link(bundle.modules):
+            engine.add_policy(module.package, module.source)
+        engine.add_data_json(bundle.data_json)
+        found.append((engine, tuple(cases)))
     return found
 
 
