@@ -95,7 +95,7 @@ def main() -> None:
         directory = Path(name)
         load = directory / "load"
         subprocess.run(["go", "build", "-o", str(load), "."], cwd=HERE / "load", check=True)
-        with _serving(load, directory) as (provider, gateway):
+        with serving(load, directory) as (provider, gateway):
             payloads = [
                 str(messages.through_gateway(directory, tool, asked.bytes, f"s{session}"))
                 for session in range(SESSIONS)
@@ -111,7 +111,7 @@ def _rows(scene: Scene, seconds: float, times: tuple[float, ...], of_agents: Seq
     """Print each; how many calls were answered in all."""
     most = scene.connections
     answered = most
-    warm = _finished(scene.offering("-agents", str(SATURATING[0]), "-seconds", "2"))
+    warm = finished(scene.offering("-agents", str(SATURATING[0]), "-seconds", "2"))
     peak = 0.0, 0.0
     for agents in SATURATING:
         one, used_s, asked = _measured(scene, min(seconds, 10.0), "-agents", str(agents))
@@ -137,8 +137,8 @@ def _measured(scene: Scene, seconds: float, *more: str) -> tuple[dict[str, Any],
     """What became of calls, what processor time that took, and what became of those who asked beside them."""
     health, approvers = scene.asking_health(seconds), scene.asking_approvers(seconds)
     before = scene.used_s()
-    found = _finished(scene.offering(*more, "-seconds", str(seconds)))
-    return found, scene.used_s() - before, (_finished(health), _finished(approvers))
+    found = finished(scene.offering(*more, "-seconds", str(seconds)))
+    return found, scene.used_s() - before, (finished(health), finished(approvers))
 
 
 def _print(name: str, found: dict[str, Any], peak: tuple[float, float], used_s: float, beside: Beside) -> None:
@@ -159,14 +159,15 @@ def _at(rate: float, seconds: float) -> tuple[str, ...]:
     return "-rate", str(rate), "-seconds", str(seconds)
 
 
-def _finished(process: "subprocess.Popen[str]") -> dict[str, Any]:
+def finished(process: "subprocess.Popen[str]") -> dict[str, Any]:
+    """What the load generator reports once it ends."""
     said, _ = process.communicate()
     found: dict[str, Any] = json.loads(said)
     return found
 
 
 @contextmanager
-def _serving(load: Path, directory: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+def serving(load: Path, directory: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """A gateway before a tool; given are the tool's process and the gateway's id."""
     messages.write_provider(directory)
     (directory / "health").write_bytes(health_pb2.HealthCheckRequest().SerializeToString())
