@@ -101,16 +101,19 @@ class Timer:
     def __init__(self, seconds: float) -> None:
         self.began = time.monotonic()
         self._due = self.began + seconds
-        self._late_s = 0.0
+        self._late_s: float | None = None
         self._handle = asyncio.get_running_loop().call_later(seconds, self._rings)
 
     def _rings(self) -> None:
         self._late_s = time.monotonic() - self._due
 
     def late_s(self) -> float:
-        """How late it is now, compared with a timer that had nothing else to do."""
+        """How late it is now; below 0 when it is early, and 0 when what rings in this loop is still to ring."""
         self._handle.cancel()
-        return time.monotonic() - self._due - self._late_s
+        past_s = time.monotonic() - self._due
+        if self._late_s is None:
+            return min(past_s, 0.0)
+        return past_s - self._late_s
 
 
 @dataclass
