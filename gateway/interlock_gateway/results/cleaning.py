@@ -12,8 +12,8 @@ from interlock_gateway.core.content import Content, Resource, Text
 from interlock_gateway.core.jsonvalue import FrozenJsonObject, JsonValue
 from interlock_gateway.core.operation import UndoInfo
 from interlock_gateway.core.outcome import ToolOutcome
-from interlock_gateway.results.encoding import encode_json, is_large
 from interlock_gateway.core.pointers import InvalidPointerError, Masking, mask, parse_pointer
+from interlock_gateway.results.encoding import encode_json, is_large
 from interlock_gateway.results.redaction import POLICY, Redactor
 from interlock_gateway.results.redaction import mark as marked
 from interlock_gateway.results.textjson import parse_container
