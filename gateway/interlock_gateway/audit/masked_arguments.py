@@ -21,21 +21,35 @@ def pointers_to_arguments(redact: Sequence[str]) -> tuple[str, ...]:
     return tuple(one for one in redact if one == ARGUMENTS or one.startswith(f"{ARGUMENTS}/"))
 
 
-def masked_input(policy_input: JsonValue | RawJson, pointers: Sequence[str]) -> tuple[JsonObject, list[JsonValue]]:
+def masked_input(
+    policy_input: JsonValue | RawJson, pointers: Sequence[str], *, is_whole: bool
+) -> tuple[JsonObject, list[JsonValue]]:
     """What policy saw, without the arguments that `pointers` name, and where something is masked.
 
-    What was found out about the arguments goes with any of them: it says the same in other words.
+    What was found out about the arguments goes with any of them: it says the same in other words. It goes as well where
+    the arguments are not here to look at, because they were too large: `is_whole` is false then.
     """
     document: Any = json.loads(policy_input.text) if isinstance(policy_input, RawJson) else policy_input
     call = document["call"]
-    given, places = call["input"], list[JsonValue]()
-    for pointer in pointers:
-        given, masking = mask(given, [parse_pointer(pointer.removeprefix(ARGUMENTS))], MARK)
-        if masking.count:
-            places.append(pointer)
-    if places:
-        call["input"] = given
-        if call.get("facts"):
-            call["facts"] = {}
-            places.append("/input/call/facts")
+    call["input"], places = masked(call["input"], pointers, ARGUMENTS)
+    if not places and is_whole:
+        return document, places
+    if call.get("facts"):
+        call["facts"] = {}
+        places.append("/input/call/facts")
+    field = f"/{call.get('confidence_field')}"
+    if "confidence" in call and any(one in {ARGUMENTS, f"{ARGUMENTS}{field}"} for one in pointers):
+        del call["confidence"]
+        places.append("/input/call/confidence")
     return document, places
+
+
+def masked(value: JsonValue, pointers: Sequence[str], at: str) -> tuple[JsonValue, list[JsonValue]]:
+    """A value at a place of the receipt without the arguments that `pointers` name in it, and where they were."""
+    places = list[JsonValue]()
+    for pointer in pointers:
+        below = pointer.removeprefix(ARGUMENTS)
+        value, masking = mask(value, [parse_pointer(below)], MARK)
+        if masking.count:
+            places.append(f"{at}{below}")
+    return value, places

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from interlock_gateway.audit.chain import timestamp
 from interlock_gateway.audit.masked_arguments import ARGUMENTS as INPUT_POINTER
-from interlock_gateway.audit.masked_arguments import masked_input, pointers_to_arguments
+from interlock_gateway.audit.masked_arguments import masked, masked_input, pointers_to_arguments
 from interlock_gateway.audit.masking import AuditRecord, RawJson
 from interlock_gateway.core.call import CallKind, CallStatus
 from interlock_gateway.core.content import Artifact
@@ -109,16 +109,20 @@ def build_receipt(facts: ReceiptFacts) -> AuditRecord:
         "metrics": {f"timer_interlock_{stage}_ns": round(lasted * 1e9) for stage, lasted in facts.durations.items()},
     }
     _add_outcome(record, facts)
-    erased, masked = list[JsonValue](), list[JsonValue]()
+    erased, hidden = list[JsonValue](), list[JsonValue]()
+    pointers = pointers_to_arguments(decision.obligations.redact)
     if facts.policy_input:
         record["input"], replaced = _input(facts)
         erased += [INPUT_POINTER] * replaced
-        if hidden := pointers_to_arguments(decision.obligations.redact):
-            record["input"], masked = masked_input(record["input"], hidden)
+        if pointers:
+            record["input"], hidden = masked_input(record["input"], pointers, is_whole=not replaced)
     if facts.resolution is not None:
-        record["resolution"], replaced = _resolution(facts.resolution)
+        said, replaced = _resolution(facts.resolution)
         erased += [EXTRA_POINTER] * replaced
-    record |= {name: places for name, places in (("erased", erased), ("masked", masked)) if places}
+        # It says again what `resolve` was given.
+        record["resolution"], places = masked(said, pointers, "/resolution")
+        hidden += places
+    record |= {name: places for name, places in (("erased", erased), ("masked", hidden)) if places}
     return record
 
 

@@ -378,8 +378,10 @@ def _undid(run: CallRun, result: CallResult) -> Undid | None:
 def stored_answer(parts: Parts, run: CallRun, record: CallRecord) -> CallResult:
     """The first outcome of a call id that was used before (PIPE-10). Raises `RequestError` for another input."""
     if record.request_digest != run.request_digest:
+        # Of a tool that has gone nobody knows the other names any more.
+        other = "" if run.tool is not None else ", or for this one by another of its tool's names"
         raise RequestError(
-            RequestFault.CALL_ID_REUSED, f"call id {run.call_id} was used for another call", field="call_id"
+            RequestFault.CALL_ID_REUSED, f"call id {run.call_id} was used for another call{other}", field="call_id"
         )
     if record.state is CallState.AWAITING_CHECKPOINT:
         return run.answer(CallStatus.AWAITING_CHECKPOINT, AWAITING)

@@ -10,6 +10,7 @@ from interlock_gateway.audit.keys import SigningKey
 from interlock_gateway.audit.receipt import ReceiptFacts
 from interlock_gateway.core.decision import Obligations
 from interlock_gateway.core.jsonvalue import JsonObject
+from interlock_gateway.core.pending import ResolutionNote
 from test_audit_receipt import DECISION, facts, stored
 
 AT = "/input/call/input"
@@ -78,3 +79,40 @@ async def test_of_a_large_input_nothing_is_found_out_either(
     record = await stored(asking(AT, call_input=raw, policy_input=document), directory, key, clock)
     assert record["input"] == {"call": {"facts": {}, "input": MARK}}
     assert (record["erased"], record["masked"]) == ([AT], [AT, "/input/call/facts"])
+
+
+@pytest.mark.req("AUD-1")
+async def test_of_an_input_that_was_padded_nothing_is_found_out(
+    directory: Path, key: SigningKey, clock: ManualClock
+) -> None:
+    raw = json.dumps({"content": "flu", "more": "x" * 5000}).encode()
+    document = b'{"call":{"facts":{"class":"file","of":"flu"},"input":%b}}' % raw
+    record = await stored(asking(f"{AT}/content", call_input=raw, policy_input=document), directory, key, clock)
+    assert "flu" not in json.dumps(record)
+    assert (record["erased"], record["masked"]) == ([AT], ["/input/call/facts"])
+
+
+@pytest.mark.req("AUD-1")
+@pytest.mark.parametrize("pointer", [AT, f"{AT}/sure"])
+async def test_a_confidence_is_not_said_again(
+    directory: Path, key: SigningKey, clock: ManualClock, pointer: str
+) -> None:
+    raw = b'{"sure":61}'
+    document = b'{"call":{"confidence_field":"sure","confidence":61,"input":%b}}' % raw
+    record = await stored(asking(pointer, call_input=raw, policy_input=document), directory, key, clock)
+    assert "61" not in json.dumps(call_of(record))
+    assert record["masked"] == [pointer, "/input/call/confidence"]
+
+
+@pytest.mark.req("AUD-1")
+async def test_what_is_said_of_a_pending_action_is_masked_as_what_resolve_was_given(
+    directory: Path, key: SigningKey, clock: ManualClock
+) -> None:
+    said = ResolutionNote(action="apply", reason="flu", extra={"of": "flu", "other": "well"})
+    raw = b'{"reason":"flu","extra":{"of":"flu","other":"well"}}'
+    document = b'{"call":{"input":%b}}' % raw
+    made = asking(f"{AT}/reason", f"{AT}/extra/of", call_input=raw, policy_input=document, resolution=said)
+    record = await stored(made, directory, key, clock)
+    assert record["resolution"] == {"action": "apply", "reason": MARK, "extra": {"of": MARK, "other": "well"}}
+    places = [f"{AT}/reason", f"{AT}/extra/of", "/resolution/reason", "/resolution/extra/of"]
+    assert record["masked"] == places

@@ -14,6 +14,7 @@ from interlock_gateway.clock import SystemClock
 from interlock_gateway.core.answer import ActivePolicy
 from interlock_gateway.core.call import CallStatus
 from interlock_gateway.core.decision import Decision
+from interlock_gateway.core.pending import ResolutionNote
 from interlock_gateway.core.session import Principal, Role
 from interlock_gateway.pipeline.policy_result import read_decision
 from interlock_gateway.policy.bundle import PolicyBundle
@@ -36,6 +37,7 @@ class Call:
     kind: ReceiptKind = ReceiptKind.RECEIPT
     asked: bool = True
     id: str = ""
+    resolution: ResolutionNote | None = None
 
 
 def said(verdict: str, *rules: str, **more: Any) -> dict[str, Any]:
@@ -87,6 +89,7 @@ def _facts(call: Call, number: int) -> ReceiptFacts:
         status=CallStatus.COMPLETED if call.kind is ReceiptKind.RECEIPT else None,
         durations={"decide": 0.0003},
         replica="replica-1",
+        resolution=call.resolution,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interlock_gateway.audit.segments import list_segments, read_raw_lines
+from interlock_gateway.core.pending import ResolutionNote
 from interlock_gateway.policy.replay.lines import beginning, parsed, recorded
 from recorded_decisions import Call, said, write_log
 
@@ -58,6 +59,7 @@ def test_any_receipt_is_read_alike(
         Call(said("allow", "a/b", obligations={"set": {"metrics": {"x": 1}, "input": {"version": 1}}}), {}),
         Call(said("allow", "a/b"), {}, tool='a","input":{"version":1', principal='}}"'),
         Call(said("deny", "a/b"), {}, asked=False),
+        Call(said("allow", "a/b"), {}, resolution=ResolutionNote("apply", "so", {"a": 1, "input": {"version": 1}})),
     ],
 )
 def test_what_looks_like_the_end_of_a_member_is_none(tmp_path: Path, call: Call) -> None:

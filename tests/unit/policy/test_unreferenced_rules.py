@@ -85,6 +85,13 @@ def test_what_is_imported_stays(way: str) -> None:
     assert decided(after, "data.p.d") == decided(before, "data.p.d") == ["1", "1"]
 
 
+def test_all_stays_where_what_is_imported_is_written_otherwise() -> None:
+    text = 'package p\n\nimport data["q"] as x\n\nd := x.r\nu := 1\nr := 2\n'
+    before = modules(text, OTHER)
+    assert without_unreferenced(before, "data.p.d") == before
+    assert decided(before, "data.p.d") == ["1", "1"]
+
+
 def test_lines_stay_in_their_places() -> None:
     before = modules("package p\n\nr := {\n\t1,\n\t2,\n}\n\nd := input.x\n", OTHER)
     after = without_unreferenced(before, "data.p.d")

@@ -11,6 +11,7 @@ from interlock_gateway.policy.embedded.linking import LinkedModule
 from interlock_gateway.policy.embedded.rego_text import Definition, Tokens, definitions, is_reference
 
 _IMPORT = re.compile(r"^import[ \t]+(?P<path>[^\s#]+)", re.MULTILINE)
+_PATH = re.compile(r"(?:data|input)(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 Key = tuple[str, str]
 _Defined = Mapping[str, Mapping[str, Sequence[Definition]]]
@@ -61,6 +62,8 @@ class _Read:
 
 def _asked_for(defined: _Defined, paths: Sequence[str]) -> set[Key]:
     found: set[Key] = set()
+    if not all(map(_PATH.fullmatch, paths)):
+        raise _AnythingError
     ahead = [key for path in paths for key in _named(path.replace(".", " . ").split(), "", defined)]
     while ahead:
         key = ahead.pop()

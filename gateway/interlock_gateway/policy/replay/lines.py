@@ -23,6 +23,7 @@ _REST = re.compile(
     + rb',"principal":\{[^{}]*\},"session_id":"(?:[^"\\]|\\.)*","call_id":"(?:[^"\\]|\\.)*","call_kind":"\w*","tool":'
     + _TEXT
 )
+_RESOLUTION = b',"resolution":'
 _INPUT = b',"input":'
 _RESULT = b',"result":'
 _METRICS = b',"metrics":{'
@@ -74,6 +75,8 @@ def recorded(line: bytes) -> Recorded | None:
     metrics = line.find(_METRICS, result)
     given = line.find(_INPUT, metrics)
     if result < 0 or metrics < 0 or (given >= 0 and line[end - 1 : end] != b"}"):
+        return None
+    if _RESOLUTION in line[metrics:given]:  # who resolves may say anything there, also what an input begins with
         return None
     return Recorded(
         sequence=int(begun[1]),
