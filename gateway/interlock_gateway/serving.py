@@ -264,7 +264,7 @@ class Gateway:
                 await self.rooms.parts.sessions.flush()
                 await self.rooms.parts.counts.flush()
                 await self.rooms.pipeline.settle()
-                await self._count_pending(await self.rooms.pipeline.endings.expire())
+                await self._expire_pending()
                 await self._count_checkpoints(await self.rooms.pipeline.held.keep_house())
             except StateError as error:
                 _log.warning("state is not available", extra={"problem": str(error)})
@@ -272,14 +272,13 @@ class Gateway:
                 _log.exception("housekeeping failed")
             await asyncio.sleep(HOUSEKEEPING_S)
 
-    async def _count_pending(self, expired: int) -> None:
-        """Follow how many actions are pending. Where other replicas push and resolve them too, the database counts."""
-        rooms = self.rooms
-        if rooms.store.crossing is None:
-            rooms.metrics.pending_changed(-expired)
-            return
-        counted = await rooms.store.pending.count_every_pending(self._clock.now())
-        rooms.metrics.pending_changed(counted - rooms.metrics.pending_actions)
+    async def _expire_pending(self) -> None:
+        """End what has expired, and count what is pending: in the database, where other replicas change it too."""
+        rooms = self.rooms  # one that is about to exit leaves what it could not end any more
+        change = 0 if rooms.pipeline.draining else -await rooms.pipeline.endings.expire()
+        if rooms.store.crossing is not None:
+            change = await rooms.store.pending.count_every_pending(self._clock.now()) - rooms.metrics.pending_actions
+        rooms.metrics.pending_changed(change)
 
     async def _count_checkpoints(self, count: int) -> None:
         """Follow how many people are asked about, and when the first of those runs out."""

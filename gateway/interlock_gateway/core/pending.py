@@ -1,7 +1,9 @@
 """Pending actions: previewed changes that wait for `resolve` (PREV-1 to PREV-14)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TypeAlias
 
 from interlock_gateway.core.jsonvalue import FrozenJsonObject
 from interlock_gateway.core.machine import StateMachine
@@ -119,3 +121,12 @@ class PendingAction:
     decision_id: str = ""
     traceparent: str = ""
     last_error: str = ""
+
+
+Later: TypeAlias = Callable[[PendingAction], bool]
+"""Whether an action that is over is better ended later, or by another replica. It is asked on any thread."""
+
+
+def at_once(_: PendingAction) -> bool:
+    """Nothing is left for later."""
+    return False

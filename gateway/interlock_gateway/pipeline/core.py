@@ -160,7 +160,7 @@ class CallPipeline:
         self, principal: Principal, session_id: str
     ) -> tuple[LiveSession, tuple[PendingAction, ...]]:
         """Close a session: its pending actions are discarded, and the calls in it that wait for people end."""
-        live, discarded = await self._parts.sessions.close(principal, session_id)
+        live, discarded = await self._parts.sessions.close(principal, session_id, self.endings.later())
         self._parts.observer.pending_changed(-len(discarded))
         self.endings.closed(discarded)
         await self.held.end_session(session_id)

@@ -128,6 +128,10 @@ class ProviderDirectory(Protocol):
         """The provider, reachable or not; `None` when there is none of that name."""
         ...
 
+    def reached(self) -> frozenset[str]:
+        """The names of those that can be called now, from this replica."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:

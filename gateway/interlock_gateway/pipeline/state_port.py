@@ -7,7 +7,7 @@ from interlock_gateway.core.call import CallResult, CallState
 from interlock_gateway.core.change import Listener
 from interlock_gateway.core.operation import Operation, OperationState, Undid, UndoInfo
 from interlock_gateway.core.outcome import StandingHandler
-from interlock_gateway.core.pending import PendingAction, PendingState
+from interlock_gateway.core.pending import Later, PendingAction, PendingState, at_once
 from interlock_gateway.core.session import EVERY_SESSION, Session, WantedSessions
 from interlock_gateway.pipeline.checkpoint_port import CheckpointStore
 from interlock_gateway.pipeline.state_records import BeginOutcome, CallRecord, RecoveryReport, SessionDocuments
@@ -241,12 +241,17 @@ class PendingStore(Protocol):
         """Pending → discarded; `None` when it is not pending any more. Of many callers one gets it."""
         ...
 
-    async def discard_session_pending(self, session_id: str, reason: str, now: float) -> tuple[PendingAction, ...]:
-        """Discard every pending action of the session."""
+    async def discard_session_pending(
+        self, session_id: str, reason: str, now: float, later: Later = at_once
+    ) -> tuple[PendingAction, ...]:
+        """Discard every pending action of the session; those of which `later` is true are left to `expire_pending`."""
         ...
 
-    async def expire_pending(self, now: float) -> tuple[PendingAction, ...]:
-        """Every pending action past its expiry → expired, with reason `expired` (PREV-13)."""
+    async def expire_pending(self, now: float, later: Later = at_once) -> tuple[PendingAction, ...]:
+        """Every pending action past its expiry → expired (PREV-13), discarded in closed sessions.
+
+        Those of which `later` is true are left for a while to replicas that can end them better.
+        """
         ...
 
 

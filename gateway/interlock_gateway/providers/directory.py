@@ -70,6 +70,11 @@ class Directory:
         connection = self._connections.get(name)
         return connection.provider if connection is not None else self._built_in.get(name)
 
+    def reached(self) -> frozenset[str]:
+        """The names of the providers that can be called now, whatever way they came."""
+        reached = {name for name, one in self._connections.items() if one.connected_since is not None}
+        return frozenset(reached | self._built_in.keys())
+
     def connections(self) -> tuple[Connection, ...]:
         """Every connection, by name."""
         return tuple(self._connections[name] for name in sorted(self._connections))

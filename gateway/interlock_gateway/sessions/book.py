@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from interlock_gateway.core.change import Change, Topic
 from interlock_gateway.core.clock import Clock
-from interlock_gateway.core.pending import PendingAction
+from interlock_gateway.core.pending import Later, PendingAction, PendingState, at_once
 from interlock_gateway.core.session import Principal, Session, is_made_for_another
 from interlock_gateway.core.sessionfacts import SessionFacts
 from interlock_gateway.errors import RequestError, RequestFault
@@ -97,12 +97,17 @@ class SessionBook:
             )
         return live
 
-    async def close(self, principal: Principal, session_id: str) -> tuple[LiveSession, tuple[PendingAction, ...]]:
-        """Close a session, and take its pending actions off the stack with reason "session closed"."""
+    async def close(
+        self, principal: Principal, session_id: str, later: Later = at_once
+    ) -> tuple[LiveSession, tuple[PendingAction, ...]]:
+        """Close a session, and take its pending actions off the stack with reason "session closed".
+
+        Those of which `later` is true are off the stack too, and discarded by `expire`, here or at another replica.
+        """
         live = await self.owned(principal, session_id)
         now = self._clock.now()
         closed = await self._store.sessions.close_session(session_id, now)
-        discarded = await self._store.pending.discard_session_pending(session_id, "session closed", now)
+        discarded = await self._store.pending.discard_session_pending(session_id, "session closed", now, later)
         await self._store.handlers.clear_handler(session_id)
         live.session = closed or live.session
         live.pending_count = 0
@@ -176,16 +181,21 @@ class SessionBook:
         live.pending_count = await self._store.pending.count_pending(session_id, self._clock.now())
         live.unknown_count = len(await self._store.pending.unknown_pending(session_id))
 
-    async def expire(self) -> tuple[PendingAction, ...]:
-        """Take the pending actions that nobody resolved in time off their stacks (PREV-13); each for one replica."""
-        expired = await self._store.pending.expire_pending(self._clock.now())
+    async def expire(self, later: Later = at_once) -> tuple[PendingAction, ...]:
+        """Take the pending actions that nobody resolved in time off their stacks (PREV-13); each for one replica.
+
+        With those that were left over from closed sessions, which are discarded. Those of which `later` is true are
+        left to other replicas for a while.
+        """
+        ended = await self._store.pending.expire_pending(self._clock.now(), later)
+        expired = [action for action in ended if action.state is PendingState.EXPIRED]
         for session_id in {action.session_id for action in expired}:
             live = self._live.get(session_id)
             if live is not None:
                 await self.recount_pending(live)
                 live.facts.previews["expired"] += sum(action.session_id == session_id for action in expired)
                 self.touch(live)
-        return expired
+        return ended
 
     def __len__(self) -> int:
         return len(self._live)

@@ -37,6 +37,7 @@ _DOCUMENT = RecordCodec(PendingAction, columns=frozenset(_COLUMN_NAMES))
 _OUTCOME = RecordCodec(_Outcome)
 
 _IS_IT = pending_actions.c.pending_id == bindparam("id")
+_IS_ONE = is_one(pending_actions.c.pending_id)
 _IN_SESSION = pending_actions.c.session_id == bindparam("session")
 _LIVE = and_(pending_actions.c.state == _PENDING, pending_actions.c.expires_at > bindparam("now"))
 
@@ -120,11 +121,20 @@ MOVE = Statement(
     .returning(*_COLUMNS)
 )
 DISCARD = _end(_IS_IT, pending_actions.c.state == _PENDING, target=PendingState.DISCARDED)
-DISCARD_SESSION = _end(_IN_SESSION, pending_actions.c.state == _PENDING, target=PendingState.DISCARDED)
-EXPIRE = _end(
-    IS_PENDING,
-    pending_actions.c.expires_at <= bindparam("now"),
-    target=PendingState.EXPIRED,
+# With whether its session was closed: what was left to others then is not expired but discarded.
+DUE = Statement(
+    select(*_COLUMNS, sessions.c.closed_at.is_not(None))
+    .join(sessions, sessions.c.session_id == pending_actions.c.session_id)
+    .where(IS_PENDING, pending_actions.c.expires_at <= bindparam("now"))
+)
+EXPIRE_SOME = _end(_IS_ONE, pending_actions.c.state == _PENDING, target=PendingState.EXPIRED)
+DISCARD_SOME = _end(_IS_ONE, pending_actions.c.state == _PENDING, target=PendingState.DISCARDED)
+PENDING_IN = Statement(select(*_COLUMNS).where(_IN_SESSION, pending_actions.c.state == _PENDING))
+END_LATER = Statement(
+    update(pending_actions)
+    .where(_IS_ONE, pending_actions.c.state == _PENDING)
+    .values(expires_at=bindparam("now"), updated_at=bindparam("now"))
+    .returning(*_COLUMNS)
 )
 ABANDON = _end(
     IS_APPLYING,

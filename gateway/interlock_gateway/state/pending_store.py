@@ -7,15 +7,18 @@ from functools import partial
 
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
-from interlock_gateway.core.pending import PENDING_MACHINE, PendingAction, PendingState
+from interlock_gateway.core.pending import PENDING_MACHINE, Later, PendingAction, PendingState, at_once
 from interlock_gateway.core.session import Session
 from interlock_gateway.pipeline.ports import SessionEndedError, StateConflictError, UnknownRecordError
 from interlock_gateway.state import pending_statements as sql
 from interlock_gateway.state.lane import Lane
 from interlock_gateway.state.some_ids import parts
-from interlock_gateway.state.transaction import Link, Row
+from interlock_gateway.state.transaction import Link, Row, Statement
 
+EXPIRED = "expired"
 SESSION_CLOSED = "session closed"
+LEFT_S = 30.0
+"""How long what is over is left to a replica that can end it better; then whoever comes first ends it."""
 
 
 class PendingActions:
@@ -123,17 +126,46 @@ class PendingActions:
             lambda link: _told_one(link, link.rows(sql.DISCARD, id=pending_id, now=now, result=result))
         )
 
-    async def discard_session_pending(self, session_id: str, reason: str, now: float) -> tuple[PendingAction, ...]:
-        """Discard every pending action of the session."""
-        result = sql.reason_document(reason)
-        return await self._writer.submit(
-            lambda link: _told(link, link.rows(sql.DISCARD_SESSION, session=session_id, now=now, result=result))
-        )
+    async def discard_session_pending(
+        self, session_id: str, reason: str, now: float, later: Later = at_once
+    ) -> tuple[PendingAction, ...]:
+        """Discard every pending action of the session.
 
-    async def expire_pending(self, now: float) -> tuple[PendingAction, ...]:
-        """Every pending action past its expiry → expired, with reason `expired` (PREV-13)."""
-        result = sql.reason_document("expired")
-        return await self._writer.submit(lambda link: _told(link, link.rows(sql.EXPIRE, now=now, result=result)))
+        Those of which `later` is true come back as they were, but past their expiry from `now` on: nobody can apply
+        them any more, and `expire_pending`, of this replica or another one, discards them.
+        """
+
+        def work(link: Link) -> tuple[PendingAction, ...]:
+            found = _actions(link.rows(sql.PENDING_IN, session=session_id))
+            left = [action for action in found if later(action)]
+            at_once = [action for action in found if action not in left]
+            return (
+                *_each(link, sql.DISCARD_SOME, at_once, now=now, result=sql.reason_document(reason)),
+                *_each(link, sql.END_LATER, left, now=now),
+            )
+
+        return await self._writer.submit(work)
+
+    async def expire_pending(self, now: float, later: Later = at_once) -> tuple[PendingAction, ...]:
+        """Every pending action past its expiry → expired, with reason `expired` (PREV-13).
+
+        In a closed session it is discarded. Those of which `later` is true stay for `LEFT_S` seconds past their expiry,
+        when nobody can apply them either.
+        """
+
+        def work(link: Link) -> tuple[PendingAction, ...]:
+            expired: list[PendingAction] = []
+            closed: list[PendingAction] = []
+            for *row, is_closed in link.rows(sql.DUE, now=now):
+                action = sql.action_of(tuple(row))
+                if action.expires_at + LEFT_S <= now or not later(action):
+                    (closed if is_closed else expired).append(action)
+            return (
+                *_each(link, sql.EXPIRE_SOME, expired, now=now, result=sql.reason_document(EXPIRED)),
+                *_each(link, sql.DISCARD_SOME, closed, now=now, result=sql.reason_document(SESSION_CLOSED)),
+            )
+
+        return await self._writer.submit(work)
 
 
 def abandon_pending(link: Link, replica_id: str, now: float, reason: str) -> tuple[PendingAction, ...]:
@@ -242,6 +274,12 @@ def _told(link: Link, rows: Iterable[Row]) -> tuple[PendingAction, ...]:
     for action in actions:
         link.announce(Topic.PENDING, action.session_id, action.session_id)
     return actions
+
+
+def _each(link: Link, statement: Statement, actions: Iterable[PendingAction], **values: object) -> list[PendingAction]:
+    """Those of `actions` that `statement` has changed."""
+    ids = [action.pending_id for action in actions]
+    return [action for some in parts(ids) for action in _told(link, link.rows(statement, **some, **values))]
 
 
 def _told_one(link: Link, rows: list[Row]) -> PendingAction | None:
