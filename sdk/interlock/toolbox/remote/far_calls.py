@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import secrets
 import threading
 import time
 from collections.abc import Mapping
@@ -59,7 +60,8 @@ class FarCalls:
 
     operations: Operations
     _opened: dict[int, BinaryIO] = field(default_factory=dict)
-    _next: int = 1
+    # Another far end has other numbers: none of them names a file of this one.
+    _next: int = field(default_factory=lambda: 1 + secrets.randbits(62))
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, name: str, asked: Asked) -> Answer:

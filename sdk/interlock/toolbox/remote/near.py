@@ -23,7 +23,7 @@ from interlock.toolbox.operations import (
 )
 from interlock.toolbox.remote import answers
 from interlock.toolbox.remote.frames import MAX_WORDS, PIECE, BadFrameError, place_words
-from interlock.toolbox.remote.link import Call
+from interlock.toolbox.remote.link import Call, Link
 from interlock.toolbox.remote.reaching import Begun, Reaching
 from interlock.toolbox.remote.remote_file import remote_file
 
@@ -87,8 +87,9 @@ class RemoteFiles(_Asking):
     def open(self, place: Place) -> BinaryIO:
         """A regular file, open for reading there, of which pieces come as they are read."""
         call = Call("open", {"place": place_words(place)}, most_content=PIECE)
-        number, size, first = self._ask(call, _opened)
-        return remote_file(_Piecewise(self._reaching, number, str(place)), size, first, whole=number == 0)
+        begun = self._reaching.begin(call)
+        number, size, first = self._read(call, self._reaching.ended(begun), _opened)
+        return remote_file(_Piecewise(self._reaching, begun.link, number, str(place)), size, first, whole=number == 0)
 
     def snapshot(self, place: Place) -> Snapshot:
         """The file's state."""
@@ -221,19 +222,20 @@ class RemoteSearch(_Asking):
 
 
 class _Piecewise:
-    """Pieces of one file that is open there."""
+    """Pieces of one file that is open there, as long as the connection lasts that it was opened over."""
 
-    def __init__(self, reaching: Reaching, number: int, given: str) -> None:
-        self._reaching, self._number, self._given = reaching, number, given
+    def __init__(self, reaching: Reaching, link: Link | None, number: int, given: str) -> None:
+        self._reaching, self._link, self._number, self._given = reaching, link, number, given
 
     def read(self, offset: int, count: int) -> bytes:
         """A piece, no longer than asked for; empty at the end."""
         words = {"file": self._number, "given": self._given, "offset": offset, "count": count}
-        return self._reaching.made(Call("read", words, most_content=count))[1]
+        return self._reaching.made(Call("read", words, most_content=count), self._link)[1]
 
     def close(self) -> None:
         """Let go of it, without waiting."""
-        self._reaching.begin(Call("close", {"file": self._number}))
+        with suppress(UnreachableError):  # what is gone holds nothing open
+            self._reaching.begin(Call("close", {"file": self._number}), self._link)
 
 
 async def _ended(begun: Begun) -> tuple[Any, bytes]:

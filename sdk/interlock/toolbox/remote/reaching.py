@@ -45,6 +45,7 @@ class Begun:
         self._loop = loop
         self._task: asyncio.Task[tuple[Any, bytes]] | None = None
         self._called_off = False
+        self.link: Link | None = None
         self.answer = concurrent.futures.Future[tuple[Any, bytes]]()
 
     def begin(self, work: Coroutine[Any, Any, tuple[Any, bytes]]) -> None:
@@ -100,11 +101,11 @@ class Reaching:
             self._thread.join()
             self._loop.close()
 
-    def begin(self, call: Call) -> Begun:
-        """Begin a call, connecting first where that is needed. From any thread."""
+    def begin(self, call: Call, on: Link | None = None) -> Begun:
+        """Begin a call, connecting first where that is needed; `on` this connection or none. From any thread."""
         fits(call)
         begun = Begun(self._loop)
-        work = self._made(call)
+        work = self._made(call, begun, on)
         try:
             self._loop.call_soon_threadsafe(begun.begin, work)
         except RuntimeError:
@@ -112,9 +113,12 @@ class Reaching:
             raise UnreachableError("the toolbox ends") from None
         return begun
 
-    def made(self, call: Call) -> tuple[Any, bytes]:
+    def made(self, call: Call, on: Link | None = None) -> tuple[Any, bytes]:
         """The answer to a call, waited for. From any thread but the connection's."""
-        begun = self.begin(call)
+        return self.ended(self.begin(call, on))
+
+    def ended(self, begun: Begun) -> tuple[Any, bytes]:
+        """The answer to what was begun, waited for. From any thread but the connection's."""
         try:
             return begun.answer.result(CALL_S)
         except TimeoutError:
@@ -134,8 +138,9 @@ class Reaching:
         if self._link is not None:
             self._link.end(why)
 
-    async def _made(self, call: Call) -> tuple[Any, bytes]:
-        return await (await self._linked()).made(call)
+    async def _made(self, call: Call, begun: Begun, on: Link | None) -> tuple[Any, bytes]:
+        begun.link = on or await self._linked()
+        return await begun.link.made(call)
 
     async def _linked(self) -> Link:
         """The connection; made anew when there is none. After a failure, nobody tries again for a while."""

@@ -1,0 +1,130 @@
+"""A connection that is lost, slow or let go of, over pipes to the real far end: what was done is what is said."""
+
+import asyncio
+import os
+import threading
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from interlock.toolbox.errors import UnreachableError
+from interlock.toolbox.local import local_operations
+from interlock.toolbox.operations import Operations, Place
+from interlock.toolbox.remote.far_calls import Asked, FarCalls
+from interlock.toolbox.remote.frames import READY, place_words
+from interlock.toolbox.remote.near import operations_of
+from interlock.toolbox.remote.reaching import Reaching, Wanted
+from interlock.toolbox.remote.shipping import COMMAND, shipment
+
+pytestmark = pytest.mark.req("BOX-1")
+
+
+class Piped:
+    """A far end that is a process of this machine."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self.process, self._source, self._target = process, process.stdout, process.stdin
+
+    async def read(self, most: int) -> bytes:
+        return await self._source.read(most)
+
+    async def write(self, content: bytes) -> None:
+        self._target.write(content)
+        await self._target.drain()
+
+    def abort(self) -> None:
+        """Its input ends, as when a connection is lost; what it still says is read by nobody."""
+        self._target.close()
+
+    async def gone(self) -> None:
+        await self.process.wait()
+        while await self._source.read(65536):
+            pass
+
+
+@dataclass(slots=True)
+class There:
+    """A root of a far end that can be reached anew."""
+
+    root: Path
+    state: Path
+    peers: list[Piped] = field(default_factory=list)
+    away: bool = False
+
+    async def dial(self) -> Piped:
+        if self.away:
+            raise UnreachableError("the far end is away")
+        for before in self.peers:
+            await before.gone()
+        process = await asyncio.create_subprocess_exec("sh", "-c", COMMAND, stdin=PIPE, stdout=PIPE)
+        peer = Piped(process)
+        await peer.write(shipment())
+        heard = b""
+        while READY not in heard:
+            heard += await peer.read(65536)
+        self.peers.append(peer)
+        return peer
+
+    def reaching(self) -> Reaching:
+        return Reaching("the far end", self.dial, Wanted([str(self.root)], str(self.state)))
+
+    def at(self, name: str) -> Place:
+        return Place(str(self.root), (name,), name)
+
+    @contextmanager
+    def operations(self) -> Iterator[tuple[Reaching, Operations]]:
+        reaching = self.reaching()
+        with reaching.running():
+            yield reaching, operations_of(reaching)
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> There:
+    (tmp_path / "root").mkdir()
+    return There((tmp_path / "root").resolve(), tmp_path / "state")
+
+
+def lost(reaching: Reaching) -> None:
+    """The connection is lost, and that is known when this returns."""
+    reaching.broken("the network went away")
+    known = threading.Event()
+    reaching.soon(known.set)
+    assert known.wait(10)
+
+
+def test_a_file_that_was_open_is_no_other_file_after_a_reconnect(there: There) -> None:
+    (there.root / "open.bin").write_bytes(b"o" * 1_000_000)
+    (there.root / "other.bin").write_bytes(b"x" * 1_000_000)
+    with there.operations() as (reaching, operations):
+        file = operations.files.open(there.at("open.bin"))
+        assert file.read(1000) == b"o" * 1000
+        lost(reaching)
+        other = operations.files.open(there.at("other.bin"))
+
+        with pytest.raises(UnreachableError, match="was lost"):
+            file.read()
+        file.close()
+
+        assert other.read() == b"x" * 1_000_000
+        other.close()
+    assert len(there.peers) == 2
+
+
+def test_no_far_end_numbers_its_files_as_another_does(there: There) -> None:
+
+    (there.root / "open.bin").write_bytes(os.urandom(1_000_000))
+    operations = local_operations([there.root], there.state)
+    asked = Asked({"place": place_words(there.at("open.bin"))}, b"", threading.Event())
+    numbers = set[int]()
+    for _ in range(3):
+        calls = FarCalls(operations)
+        number = calls.answer("open", asked)[0][0]
+        calls.answer("close", Asked({"file": number}, b"", threading.Event()))
+        numbers.add(number)
+
+    assert len(numbers) == 3
