@@ -130,10 +130,23 @@ async def test_a_peer_that_does_not_end_what_is_called_off_is_let_go_of(monkeypa
     await peer.called.wait()
 
     call.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(OutcomeUnknownError, match="whether it was done is not known"):
         await call
 
     assert link.lost == "it did not end what was called off"
+
+
+async def test_what_was_called_off_and_done_all_the_same_is_answered_as_done() -> None:
+    peer = Scripted(b"")
+    link = Link(peer, "the host")
+    call = asyncio.create_task(link.made(CHANGE))
+    await peer.called.wait()
+
+    call.cancel()
+    peer.says = frame(Sort.ANSWER, 1, b"null")
+
+    assert await call == (None, b"")
+    link.end("done")
 
 
 PLACE = ["/srv", ["a"], ""]

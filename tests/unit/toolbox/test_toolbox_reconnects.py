@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import threading
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Iterator
@@ -10,13 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from interlock.toolbox.errors import UnreachableError
+from interlock.toolbox.errors import OutcomeUnknownError, UnreachableError
 from interlock.toolbox.local import local_operations
 from interlock.toolbox.operations import Operations, Place
 from interlock.toolbox.remote.far_calls import Asked, FarCalls
 from interlock.toolbox.remote.frames import READY, place_words
 from interlock.toolbox.remote.near import operations_of
-from interlock.toolbox.remote.reaching import Reaching, Wanted
+from interlock.toolbox.remote.reaching import Begun, Reaching, Wanted
 from interlock.toolbox.remote.shipping import COMMAND, shipment
 
 pytestmark = pytest.mark.req("BOX-1")
@@ -128,3 +129,44 @@ def test_no_far_end_numbers_its_files_as_another_does(there: There) -> None:
         numbers.add(number)
 
     assert len(numbers) == 3
+
+
+def stopped(there: There) -> None:
+    """The far end takes what it is sent, and does nothing with it yet."""
+    os.kill(there.peers[-1].process.pid, signal.SIGSTOP)
+
+
+def going_on(there: There) -> None:
+    os.kill(there.peers[-1].process.pid, signal.SIGCONT)
+
+
+def test_a_change_that_took_too_long_and_was_done_is_no_failure(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.toolbox.remote.reaching.CALL_S", 0.01)
+    (there.root / "old").write_bytes(b"x")
+    with there.operations() as (_, operations):
+        stopped(there)
+        call_off = Begun.call_off
+
+        def going_on_when_called_off(begun: Begun) -> None:
+            call_off(begun)
+            going_on(there)
+
+        monkeypatch.setattr(Begun, "call_off", going_on_when_called_off)
+        operations.files.rename(there.at("old"), there.at("new"))
+
+    assert [path.name for path in there.root.iterdir()] == ["new"]
+
+
+def test_nobody_knows_of_a_change_that_was_called_off_and_not_answered(
+    there: There, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlock.toolbox.remote.reaching.CALL_S", 0.01)
+    monkeypatch.setattr("interlock.toolbox.remote.link.CALLED_OFF_S", 0.01)
+    (there.root / "old").write_bytes(b"x")
+    with there.operations() as (_, operations):
+        stopped(there)
+        try:
+            with pytest.raises(OutcomeUnknownError, match="whether it was done is not known"):
+                operations.files.rename(there.at("old"), there.at("new"))
+        finally:
+            going_on(there)

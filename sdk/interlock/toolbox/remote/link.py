@@ -97,9 +97,10 @@ class Link:
         self._own = [self._begin(self._read()), self._begin(self._watch())]
 
     async def made(self, call: Call) -> tuple[Any, bytes]:
-        """The answer to a call. Cancelled, it waits until what was begun has ended over there.
+        """The answer to a call. Cancelled, it has it called off, and the answer is what came of it all the same.
 
-        Raises what the far end says, UnreachableError, OutcomeUnknownError; BadFrameError for one that is too large.
+        Raises what the far end says, UnreachableError, OutcomeUnknownError; BadFrameError for one that is too large;
+        CancelledError for a call that never went out.
         """
         async with self._places:
             head = packed(Sort.CALL, self._next, {"call": call.name, **call.words}, call.content)
@@ -112,8 +113,11 @@ class Link:
                 await asyncio.shield(self._begin(self._send(head, call.content)))
                 return await asyncio.shield(waiting.answer)
             except asyncio.CancelledError:
-                await asyncio.shield(self._begin(self._called_off(number, waiting)))
-                raise
+                ending = self._begin(self._called_off(number, waiting))
+                while not ending.done():
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asyncio.wait([ending])
+                return waiting.answer.result()
 
     def end(self, why: str) -> None:
         """Let go of the connection; whoever waits for an answer is told."""
@@ -154,14 +158,14 @@ class Link:
 
     async def _called_off(self, number: int, waiting: _Waiting) -> None:
         """Have the far end end it, and wait until it has, but not for ever."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CALLED_OFF_S):
-                await self._send(packed(Sort.CANCEL, number))
-                await asyncio.wait([waiting.answer])
-        if not waiting.answer.done():
-            self.end("it did not end what was called off")
-        elif not waiting.answer.cancelled():
-            waiting.answer.exception()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CALLED_OFF_S):
+                    await self._send(packed(Sort.CANCEL, number))
+                    await asyncio.wait([waiting.answer])
+        finally:
+            if not waiting.answer.done():
+                self.end("it did not end what was called off")
 
     async def _send(self, head: bytes, content: bytes = b"") -> None:
         try:

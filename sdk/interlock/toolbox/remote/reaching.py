@@ -66,7 +66,7 @@ class Begun:
 
     def _done(self, task: asyncio.Task[tuple[Any, bytes]]) -> None:
         if task.cancelled():
-            self.answer.set_exception(UnreachableError("it was cancelled"))
+            self.answer.set_exception(UnreachableError("it was called off before it began; nothing was changed"))
         elif (error := task.exception()) is not None:
             self.answer.set_exception(error)
         else:
