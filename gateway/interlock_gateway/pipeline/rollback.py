@@ -27,7 +27,7 @@ from interlock_gateway.errors import RequestError, RequestFault
 from interlock_gateway.pipeline.compensation import request_for
 from interlock_gateway.pipeline.core import CallPipeline
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import UnknownRecordError
+from interlock_gateway.pipeline.ports import StateOverloadedError, UnknownRecordError, unavailable
 from interlock_gateway.pipeline.rollback_plan import Planned, planned
 from interlock_gateway.pipeline.shown_operation import shown_operation
 from interlock_gateway.sessions.live import LiveSession
@@ -37,13 +37,14 @@ ONLY_READ = "Policy let {tool} through as a call that only reads; there is nothi
 PENDING = "Its undo is pending as {label}. Resolve that; rolling back again then goes on."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Rolling:
-    """One rollback under way."""
+    """One rollback under way; `begun` once something may have been undone."""
 
     principal: Principal
     live: LiveSession
     asked: RollbackRequest
+    begun: bool = False
 
 
 class Rollback:
@@ -57,13 +58,15 @@ class Rollback:
         """Undo what is asked for, with a line for each operation; the last line says why it ended, if it did early.
 
         Raises `RequestError`: the session is not the principal's, the target is not there, another rollback of the
-        session is running; and between two lines when the gateway cannot go on.
+        session is running; and between two lines when the gateway cannot go on. That the state has too much to do
+        (`StateOverloadedError`) is raised only when nothing was undone.
         """
         live = await self._parts.sessions.owned(principal, asked.session_id)
-        with _alone(live):
+        rolling = _Rolling(principal, live, asked)
+        with _alone(live), _said_to_have_begun(rolling):
             plan = await self._plan(live, asked)
             for index, one in enumerate(plan):
-                line = await self._step(_Rolling(principal, live, asked), one.operation_id)
+                line = await self._step(rolling, one.operation_id)
                 if line is None:
                     continue
                 self._parts.observer.undo_ended(line.outcome)
@@ -96,6 +99,7 @@ class Rollback:
 
     async def _compensated(self, rolling: _Rolling, operation: Operation, undo: UndoInfo) -> RollbackLine:
         request = request_for(operation, undo, await self._call_id(operation), rolling.asked)
+        rolling.begun = True
         result = await self._pipeline.compensate(rolling.principal, rolling.live, operation, request)
         after = await self._operation(operation.operation_id)
         outcome = _outcome(after, result)
@@ -134,6 +138,17 @@ def _alone(live: LiveSession) -> Iterator[None]:
         yield
     finally:
         live.rolling_back = False
+
+
+@contextmanager
+def _said_to_have_begun(rolling: _Rolling) -> Iterator[None]:
+    """`OVERLOADED` means that nothing was begun, and who asks again for so many operations then has more undone."""
+    try:
+        yield
+    except StateOverloadedError as error:
+        if rolling.begun:
+            raise unavailable(error) from error
+        raise
 
 
 def _nothing_to_do(operation: Operation) -> RollbackLine | None:
