@@ -96,7 +96,7 @@ class SyncDriver:
                 self._former.append(opened.channel)
         while len(self._former) > FORMER:
             self._former.popleft().close()
-        return self.contact.failed(explained(failure, self._connection))
+        return explained(failure, self._connection)
 
     def close(self) -> None:
         """Close the channel; the driver can be used again, and opens another."""
@@ -112,6 +112,7 @@ class _SyncCarrier:
 
     def __init__(self, driver: SyncDriver) -> None:
         self._driver = driver
+        self._contact = driver.contact.flow()
         self._stream: Any = None
         self._begun = 0.0
 
@@ -132,17 +133,17 @@ class _SyncCarrier:
 
     def _answer(self, step: Ask) -> Answer | Failure:
         try:
-            return self._driver.contact.answered(self._driver.begin(step))
+            return self._contact.answered(self._driver.begin(step))
         except grpc.RpcError as error:
-            return self._driver.failed(failure_of(error, self._begun))
+            return self._contact.failed(self._driver.failed(failure_of(error, self._begun)))
 
     def _read(self) -> Answer | End | Failure:
         try:
-            return self._driver.contact.answered(next(self._stream))
+            return self._contact.answered(next(self._stream))
         except StopIteration:
             return End()
         except grpc.RpcError as error:
-            return self._driver.failed(failure_of(error, self._begun))
+            return self._contact.failed(self._driver.failed(failure_of(error, self._begun)))
 
     def close(self) -> None:
         if self._stream is not None:
@@ -219,7 +220,7 @@ class AsyncDriver:
                 self._former.append(opened.channel)
         while len(self._former) > FORMER:
             self._let_go(self._former.popleft())
-        return self.contact.failed(explained(failure, self._connection))
+        return explained(failure, self._connection)
 
     def _settle_down(self) -> None:
         loop = asyncio.get_running_loop()
@@ -255,6 +256,7 @@ class _AsyncCarrier:
 
     def __init__(self, driver: AsyncDriver) -> None:
         self._driver = driver
+        self._contact = driver.contact.flow()
         self._stream: Any = None
         self._begun = 0.0
 
@@ -275,16 +277,16 @@ class _AsyncCarrier:
 
     async def _answer(self, step: Ask) -> Answer | Failure:
         try:
-            return self._driver.contact.answered(await self._driver.begin(step))
+            return self._contact.answered(await self._driver.begin(step))
         except grpc.RpcError as error:
-            return self._driver.failed(failure_of(error, self._begun))
+            return self._contact.failed(self._driver.failed(failure_of(error, self._begun)))
 
     async def _read(self) -> Answer | End | Failure:
         try:
             message = await self._stream.read()
         except grpc.RpcError as error:
-            return self._driver.failed(failure_of(error, self._begun))
-        return End() if message is grpc.aio.EOF else self._driver.contact.answered(message)
+            return self._contact.failed(self._driver.failed(failure_of(error, self._begun)))
+        return End() if message is grpc.aio.EOF else self._contact.answered(message)
 
     def close(self) -> None:
         if self._stream is not None:

@@ -27,8 +27,8 @@ LONGEST_PATIENCE = 60.0
 _CUT_SHORT = 1.0
 PAGE_SIZE = 500
 
-# With these the gateway says that it did not begin, so that anything may be asked again.
-_NOT_BEGUN = frozenset({"OVERLOADED", "DRAINING"})
+NOT_BEGUN = frozenset({"OVERLOADED", "DRAINING"})
+"""With these the gateway says that it did not begin, so that anything may be asked again."""
 # What was begun before the connection broke may still be going on.
 _STILL_GOING_ON = frozenset({"ROLLBACK_IN_PROGRESS"})
 
@@ -38,13 +38,14 @@ class Method(Generic[M]):
     """An RPC: its path, what it answers, and whether asking twice does no more than asking once.
 
     What is `patient` is asked again for as long as its deadline allows, once there was an answer from the gateway;
-    everything else a few times.
+    everything else a few times. After the reasons in `not_begun` it is asked again even where it is not repeatable.
     """
 
     path: str
     response: type[M]
     repeatable: bool = False
     patient: bool = False
+    not_begun: frozenset[str] = NOT_BEGUN
 
     @property
     def attempts(self) -> int:
@@ -105,7 +106,7 @@ class End:
 class Failure:
     """A gRPC error, and how many seconds after the RPC was begun; `details` is `grpc-status-details-bin`.
 
-    `reached` says that a gateway has answered this client, now or earlier, and is not taken for gone.
+    `reached` says that a gateway has answered this client, now or earlier, and is not taken for gone or for useless.
     """
 
     code: grpc.StatusCode
@@ -189,7 +190,7 @@ class Attempts:
 
     def _again(self, failure: Failure, detail: ErrorDetail, *, received: bool) -> bool:
         still_going_on = self._broke_off and detail.reason in _STILL_GOING_ON
-        not_begun = detail.reason in _NOT_BEGUN and not received
+        not_begun = detail.reason in self._method.not_begun and not received
         if not (not_begun or still_going_on):
             if not self._method.repeatable or failure.code is not grpc.StatusCode.UNAVAILABLE:
                 return False

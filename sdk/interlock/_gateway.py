@@ -102,8 +102,8 @@ class Gateway:
     the system's roots, or with `tls`, from files, or `INTERLOCK_CA_FILE` and the like, unless `plaintext` is said;
     `root_certificates` (PEM) and `credentials` are there for certificates that are in no file. `timeout` is the
     deadline of every request that is given none, in seconds. When a gateway that has answered goes away, what is safe
-    to repeat is asked again until its deadline, or until the gateway has been away for `patience` seconds. Nothing is
-    connected before the first request.
+    to repeat is asked again until its deadline, or until the gateway has been away, or has said that it cannot serve,
+    for `patience` seconds. Nothing is connected before the first request.
     """
 
     def __init__(

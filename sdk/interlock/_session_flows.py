@@ -34,7 +34,8 @@ ACTIVATE_TOOLS = Method(f"{_SERVICE}/ActivateTools", rpc.ActivateToolsResponse, 
 LIST_PENDING = Method(f"{_SERVICE}/ListPending", rpc.ListPendingResponse, repeatable=True, patient=True)
 LIST_OPERATIONS = Method(f"{_SERVICE}/ListOperations", rpc.ListOperationsResponse, repeatable=True, patient=True)
 # Rolling back the newest three twice would roll back six. Down to one operation it is the same once and twice.
-ROLLBACK = Method(f"{_SERVICE}/Rollback", rpc.RollbackResponse, patient=True)
+# Nor is it asked for again after OVERLOADED, which once was said also when the first of them was undone already.
+ROLLBACK = Method(f"{_SERVICE}/Rollback", rpc.RollbackResponse, patient=True, not_begun=frozenset({"DRAINING"}))
 ROLLBACK_TO = Method(f"{_SERVICE}/Rollback", rpc.RollbackResponse, repeatable=True, patient=True)
 # What was settled once is not unknown any more: asked again it is refused, and nothing happens twice.
 SETTLE_OPERATION = Method(f"{_SERVICE}/SettleOperation", rpc.SettleOperationResponse, patient=True)

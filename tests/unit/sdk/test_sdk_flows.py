@@ -292,6 +292,13 @@ def test_a_rollback_that_was_not_begun_is_asked_again() -> None:
     assert isinstance(send(flow, None), Open)
 
 
+@pytest.mark.req("SDK-1", "UNDO-2")
+def test_a_rollback_of_so_many_is_not_asked_again_of_a_gateway_that_has_too_much_to_do() -> None:
+    told = failure(grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED", retry_after=0.1, reached=True)
+    assert len(asked_in_vain(session_flows.rollback(SESSION, count=3), told).times) == 1
+    assert len(asked_in_vain(session_flows.rollback(SESSION, since_call_id="c"), told).times) > 1
+
+
 @pytest.mark.req("SDK-1")
 def test_a_broken_batch_is_asked_again_and_no_outcome_comes_twice() -> None:
     flow = call_flows.stream_batch(SESSION, [("a", {}), Call(tool="b", call_id="c-b")])
