@@ -5,9 +5,10 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from interlock.toolbox.errors import OperationError, StorageError
 from interlock.toolbox.local_files import LocalFiles
@@ -59,7 +60,7 @@ class LocalShell:
                 timed_out = not await _ended_within(process, timeout_s)
                 left_behind = group_lives(process.pid)
             finally:
-                await asyncio.shield(end_group(process))
+                await _surely(end_group(process))
             await output.drained(_DRAIN_S)
         finally:
             output.close()
@@ -76,7 +77,7 @@ class LocalShell:
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait([starting])
             if starting.exception() is None:
-                await asyncio.shield(end_group(starting.result()))
+                await _surely(end_group(starting.result()))
             raise
 
     async def _start(self, bash: str, command: str, cwd: Place, writing: int) -> asyncio.subprocess.Process:
@@ -154,6 +155,19 @@ class _Output:
         await room.wait()
         self._waiting = None
         self._loop.add_reader(self._reading, self._read)
+
+
+async def _surely(work: Coroutine[Any, Any, None]) -> None:
+    """Do it to its end, however often this is cancelled meanwhile."""
+    doing, cancelled = asyncio.create_task(work), None
+    while not doing.done():
+        try:
+            await asyncio.wait([doing])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    doing.result()
 
 
 async def _ended_within(process: asyncio.subprocess.Process, timeout_s: float) -> bool:

@@ -21,9 +21,11 @@ async def end_group(process: asyncio.subprocess.Process) -> None:
     if group_lives(group):
         _signal(group, signal.SIGTERM)
         until = time.monotonic() + GRACE_S
-        while group_lives(group) and time.monotonic() < until:  # noqa: ASYNC110 -- nothing tells when a group is empty
-            await asyncio.sleep(_LOOK_S)
-        _signal(group, signal.SIGKILL)
+        try:
+            while group_lives(group) and time.monotonic() < until:  # noqa: ASYNC110 -- nothing tells when it is empty
+                await asyncio.sleep(_LOOK_S)
+        finally:
+            _signal(group, signal.SIGKILL)
     await process.wait()
     _reap(group)
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -291,6 +293,32 @@ async def test_a_command_waits_for_a_reader_that_is_slow(tmp_path: Path) -> None
     assert process.stdin is not None
     process.stdin.close()
     assert await ended(process) == 0
+
+
+@pytest.mark.parametrize("goes", ["called off", "asked to end"])
+async def test_a_command_does_not_outlive_its_far_end_however_often_it_is_ended(tmp_path: Path, goes: str) -> None:
+    (tmp_path / "root").mkdir()
+    process = await started(tmp_path)
+    assert process.stdin is not None
+    begin = {"roots": [f"{tmp_path}/root"], "state_dir": f"{tmp_path}/state", "keep_environment": [], "toolbox": "ab"}
+    await answer_of(process, asked(1, call="begin", **begin))
+    command = "trap '' TERM; echo $$; while :; do read -t 300 <> <(:); done"
+    process.stdin.write(asked(2, call="run", command=command, cwd=[f"{tmp_path}/root", [], ""], timeout_s=60))
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        head = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+        pid = int(await process.stdout.readexactly(head[3]))
+
+    if goes == "called off":
+        process.stdin.write(packed(Sort.CANCEL, 2) + packed(Sort.CANCEL, 2))
+    else:
+        process.send_signal(signal.SIGTERM)
+        process.stdin.write(asked(3, call="run", command="sleep 300", cwd=[f"{tmp_path}/root", [], ""], timeout_s=60))
+    process.stdin.close()
+
+    assert await ended(process) == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 def test_what_goes_there_is_source_and_nothing_else() -> None:

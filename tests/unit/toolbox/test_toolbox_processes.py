@@ -35,6 +35,27 @@ async def test_a_command_that_is_cancelled_while_it_starts_leaves_no_process(tmp
     assert children() == before
 
 
+@pytest.mark.req("BOX-6")
+async def test_a_command_that_is_cancelled_twice_has_ended_before_its_call(tmp_path: Path) -> None:
+    workplace = local_workplace(tmp_path)
+    before = children()
+    said = asyncio.Event()
+    command = "trap '' TERM; echo begun; while :; do read -t 300 <> <(:); done"
+    running = asyncio.create_task(
+        workplace.operations.shell.run(command, cwd=workplace.at("."), timeout_s=300, on_output=lambda _: said.set())
+    )
+    async with asyncio.timeout(20):
+        await said.wait()
+    running.cancel()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    assert running.cancelled()
+    assert children() == before
+
+
 def test_a_search_that_nobody_is_left_to_end_ends_itself() -> None:
     script = "from interlock.toolbox import line_worker as worker; worker.LAST_RESORT_S = 0.1; worker.main()"
     worker = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

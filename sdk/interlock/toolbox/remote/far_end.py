@@ -69,11 +69,12 @@ class FarEnd:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_S):
                     await self._over.wait()
+        self._over.set()
         for running in self._running.values():
             running.call_off()
-        tasks = [running.task for running in self._running.values()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=FINISH_S)
+        # What was answered already may still be under way: its answer is only on its way.
+        if _KEPT:
+            await asyncio.wait(_KEPT, timeout=FINISH_S)
         self._lasting.close()
 
     def _read(self) -> None:
@@ -113,6 +114,8 @@ class FarEnd:
                 running.took(int(words))
             case Sort.CALL if running is None:
                 await self._places.acquire()
+                if self._over.is_set():
+                    raise EOFError
                 made = self._running[head.number] = Running()
                 made.task = self._begin(self._answered(head.number, made, words, content))
             case Sort.CANCEL | Sort.TOOK:
@@ -211,6 +214,8 @@ class Running:
 
     def call_off(self) -> None:
         """Nobody waits for it: end the command, stop the search; what writes is let finish."""
+        if self.called_off.is_set():
+            return
         self.called_off.set()
         if self.ended_by_cancelling:
             self.task.cancel()
