@@ -8,6 +8,8 @@ import grpc.aio
 HEALTH = "grpc.health.v1.Health"
 _SERVING, _NOT_SERVING = b"\x08\x01", b"\x08\x02"  # HealthCheckResponse{status}
 
+_LAST_PORT = 65535
+
 # The stubs' classes take type arguments that the real ones do not.
 MethodHandler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -25,9 +27,14 @@ class Health:
 
 
 class HealthPort(grpc.GenericRpcHandler):
-    """Answers about health and nothing else, in plain text, at `host:port`, where port 0 takes a free one."""
+    """Answers about health and nothing else, in plain text, at `host:port`, where port 0 takes a free one.
+
+    Raises ValueError for an address of another form.
+    """
 
     def __init__(self, health: Health, address: str) -> None:
+        if not _is_host_and_port(address):
+            raise ValueError(f"health is answered at host:port, or [address]:port for IPv6; {address!r} is neither")
         self.address = address
         self._handler: MethodHandler = grpc.unary_unary_rpc_method_handler(health.check)
         self._server: grpc.aio.Server | None = None
@@ -53,3 +60,17 @@ class HealthPort(grpc.GenericRpcHandler):
         if self._server is not None:
             await self._server.stop(0.0)
             self._server = None
+
+
+def _is_host_and_port(address: str) -> bool:
+    """Whether it is what gRPC takes for nothing else, such as the socket `1` of `unix:1`.
+
+    >>> [_is_host_and_port(one) for one in ("0.0.0.0:8081", "[::]:0", "localhost:8081")]
+    [True, True, True]
+    >>> [_is_host_and_port(one) for one in ("unix:/run/h.sock", "unix:1", "ipv4:0.0.0.0:1", "::1", "8081", ":8081")]
+    [False, False, False, False, False, False]
+    """
+    host, _, port = address.rpartition(":")
+    bare = host[1:-1] if host.startswith("[") and host.endswith("]") else host.replace(":", "/")
+    is_name = bool(bare) and "/" not in bare and not address.startswith(("unix:", "unix-abstract:"))
+    return is_name and port.isascii() and port.isdigit() and int(port) <= _LAST_PORT

@@ -1,15 +1,11 @@
 """Serving a provider over gRPC."""
 
 import asyncio
-import contextlib
-import os
 import signal
-import socket
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +16,7 @@ from interlock._status import DETAILS_KEY, ErrorDetail, write_details
 from interlock.provider._callers import Callers, server_credentials
 from interlock.provider._context import Event
 from interlock.provider._health import HEALTH, Context, Health, HealthPort, MethodHandler
+from interlock.provider._private_socket import private_socket
 from interlock.provider._provider import Caller, RequestFailed, ToolProvider
 from interlock.provider._tool import Tool
 from interlock.tls import ServerTls
@@ -95,7 +92,7 @@ class ToolServer:
     callers may have to show a certificate (`interlock.tls.ServerTls`); `credentials` are gRPC's own, in its place.
     When it stops, calls that run have `drain_s` seconds to end. At `health_address`, a `host:port` of its own, it says
     how it is to whoever asks, in plain text and nothing else. Use it as an async context manager, or `start` and `stop`
-    it.
+    it. Raises ValueError for what contradicts itself, and a `health_address` of another form.
 
     >>> import asyncio
     >>> from interlock.provider import tool
@@ -143,24 +140,26 @@ class ToolServer:
     async def start(self) -> str:
         """Bind and serve; the address it can be reached at.
 
-        Raises OSError when the address cannot be bound, or a file not be read; ValueError for certificates that cannot
-        be used.
+        Raises OSError when an address cannot be bound, or a file not be read, ValueError for certificates that cannot
+        be used; then nothing is bound.
         """
         server = grpc.aio.server(options=_OPTIONS)
         server.add_generic_rpc_handlers((_Methods(self.provider, self._callers, self._health),))
-        with _private_socket(self.address):
-            try:
-                port = self._bind(server)
-            except RuntimeError as error:
-                raise OSError(f"cannot listen on {self.address}") from error
-        if not self.address.startswith("unix:"):
-            self.address = f"{self.address.rpartition(':')[0]}:{port}"
+        self._health.serving = False
         if self._health_port is not None:
+            # Before the address of tools: gRPC lets go of a port only once it has served there.
             await self._health_port.start()
+        try:
+            address = self._bind(server)
+            await server.start()
+        except BaseException:
+            await server.stop(0.0)
+            if self._health_port is not None:
+                await self._health_port.stop()
+            raise
         self._health.serving = True
-        await server.start()
-        self._server = server
-        return self.address
+        self.address, self._server = address, server
+        return address
 
     async def stop(self, grace: float | None = None) -> None:
         """Stop taking calls, give those running `grace` seconds, else `drain_s`, then cancel them."""
@@ -186,7 +185,15 @@ class ToolServer:
     ) -> None:
         await self.stop(0.0 if kind else None)
 
-    def _bind(self, server: grpc.aio.Server) -> int:
+    def _bind(self, server: grpc.aio.Server) -> str:
+        with private_socket(self.address):
+            try:
+                port = self._add_port(server)
+            except RuntimeError as error:
+                raise OSError(f"cannot listen on {self.address}") from error
+        return self.address if self.address.startswith("unix:") else f"{self.address.rpartition(':')[0]}:{port}"
+
+    def _add_port(self, server: grpc.aio.Server) -> int:
         if self._tls is not None:
             return server.add_secure_port(self.address, server_credentials(self._tls))
         if self._credentials is not None:
@@ -228,36 +235,6 @@ def serve_tools(
             await stopped.wait()
 
     asyncio.run(run())
-
-
-@contextlib.contextmanager
-def _private_socket(address: str) -> Iterator[None]:
-    """While a Unix socket is bound, nobody else may open what is created."""
-    if not address.startswith("unix:"):
-        yield
-        return
-    path = Path(address.removeprefix("unix:").removeprefix("//"))
-    if path.exists() and not path.is_socket():
-        raise OSError(f"cannot listen on {address}: it is there and is no socket")
-    if _is_answered(path):
-        # Binding would take the socket away from whoever it is.
-        raise OSError(f"cannot listen on {address}: another process listens there")
-    if not path.parent.is_dir():
-        raise OSError(f"cannot listen on {address}: there is no directory {path.parent}")
-    before = os.umask(0o177)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
-def _is_answered(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(str(path))
-        except (FileNotFoundError, ConnectionRefusedError):
-            return False  # not there, or left behind by a process that was killed
-    return True
 
 
 class _Methods(grpc.GenericRpcHandler):

@@ -95,6 +95,43 @@ async def test_a_port_that_is_taken_is_refused() -> None:
             await ToolServer([echo], first.address).start()
 
 
+async def is_listening(address: str) -> bool:
+    """Whether anybody takes connections there."""
+    host, _, port = address.rpartition(":")
+    try:
+        _, writer = await asyncio.open_connection(host, int(port))
+    except ConnectionRefusedError:
+        return False
+    writer.close()
+    await writer.wait_closed()
+    return True
+
+
+async def test_a_taken_address_of_tools_leaves_nobody_who_answers_about_health() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        server = ToolServer([echo], f"127.0.0.1:{taken.getsockname()[1]}", health_address="127.0.0.1:0")
+        with pytest.raises(OSError, match="cannot listen"):
+            await server.start()
+    assert not await is_listening(server.health_address)
+
+
+async def test_a_taken_address_of_health_leaves_no_socket_behind(socket_directory: Path) -> None:
+    path = socket_directory / "tools.sock"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        server = ToolServer([echo], f"unix:{path}", health_address=f"127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(OSError, match="cannot listen"):
+            await server.start()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "address", ["unix:/run/health.sock", "unix:1", "unix-abstract:1", "dns:///h:1", "::1", "8081", ":8081", "h:65536"]
+)
+def test_health_is_answered_at_host_and_port_and_at_no_other_kind_of_address(address: str) -> None:
+    with pytest.raises(ValueError, match="health is answered at host:port"):
+        ToolServer([echo], "127.0.0.1:0", health_address=address)
+
+
 @pytest.mark.req("SDK-1")
 async def test_it_describes_itself_and_runs_calls(stub: Any) -> None:
     described = await stub.Describe(rpc.DescribeRequest())
