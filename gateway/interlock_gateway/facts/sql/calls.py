@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from interlock_gateway.facts.sql.calling import Places, in_tables, is_type, of_language, places
 from interlock_gateway.facts.sql.lexing import Kind, Token
+from interlock_gateway.facts.sql.tongues import TSQL, Tongue
 
 NO_FUNCTIONS = frozenset(
     {
@@ -13,13 +15,14 @@ NO_FUNCTIONS = frozenset(
         *("FILTER", "WITHIN", "GROUP", "ROWS", "RANGE", "RETURNING", "RECURSIVE", "LATERAL", "INTERVAL", "TOP"),
     }
 )
-"""Words before parentheses that are no names of functions, unless a schema stands before them."""
+"""Words before parentheses that are seldom names of functions; `calling` says where."""
 
 _NAMES = frozenset({Kind.WORD, Kind.QUOTED})
-_OF_TABLES = frozenset({"CONFLICT", "INSERT", "MATERIALIZED"})
-"""Words before a list of columns, or a query. `INSERT` is also a function of MySQL, which makes a string of others."""
 _FILLING = frozenset({"INTO", "INSERT", "IGNORE", "REPLACE"})
 _QUERIES = frozenset({"SELECT", "WITH"})
+_MADE = frozenset({"TABLE", "VIEW", "EXISTS"})
+_WORDS_OF_CREATE = 12
+_DEFINING = frozenset({"AS", "SELECT", ""})
 
 
 def named_before_parentheses(statement: Sequence[Token]) -> set[str]:
@@ -51,27 +54,42 @@ def behind_values(statement: Sequence[Token]) -> set[str]:
     return names
 
 
-def called(statement: Sequence[Token]) -> tuple[str, ...]:
+def called(statement: Sequence[Token], tongue: Tongue) -> tuple[str, ...]:
     """What may be called, each name with the schema that stands before it: `count`, `app.purge`.
 
     Tables with their columns behind them are left out where nothing can be called. A name in quotes is kept as it is
     written, since `"Count"` is another function than `count`; one with a dot in it keeps its quotes.
     """
-    names = {_qualified(statement, at) for at in range(len(statement) - 1) if _is_call(statement, at)}
+    placed = places(statement)
+    names = {_qualified(statement, at) for at in range(len(statement) - 1) if _is_call(placed, at, tongue)}
     return tuple(sorted(names | behind_values(statement)))
 
 
-def _is_call(statement: Sequence[Token], at: int) -> bool:
+def with_others(calls: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """`calls`, and those of `others`, names in lower case, that are none of them under any schema."""
+    # In capitals, since that is how they were read: letters that only look alike there are the same.
+    known = {
+        part.upper() for name in calls for part in (name.rpartition(".")[2], *name.split('"')[-2:-1], name.strip("'"))
+    }
+    return tuple(sorted({*calls, *(name for name in others if name.upper() not in known)}))
+
+
+def _is_call(placed: Places, at: int, tongue: Tongue) -> bool:
+    statement = placed.tokens
     token, before = statement[at], statement[at - 1] if at else None
     if not _sign(statement[at + 1], "("):
         return False
     if token.kind not in _NAMES:
         # SQLite takes a string for the name of a function that gives a table.
         return token.kind is Kind.STRING
-    if token.kind is Kind.WORD and (token.text in NO_FUNCTIONS or token.text in _OF_TABLES):
-        return before is not None and _sign(before, ".")
+    if token.kind is Kind.WORD and of_language(placed, at, top=tongue is TSQL):
+        return False
     return not (
-        _fills_columns(statement, at) or _names_columns(statement, at, before) or _names_query(statement, at, before)
+        is_type(statement, _start(statement, at), methods=tongue is TSQL)
+        or _makes(statement, at)
+        or _fills_columns(statement, at)
+        or _names_columns(placed, at, before)
+        or _names_query(statement, at, before)
     )
 
 
@@ -82,13 +100,23 @@ def _fills_columns(statement: Sequence[Token], at: int) -> bool:
     return before is not None and before.kind is Kind.WORD and before.text in _FILLING
 
 
-def _names_columns(statement: Sequence[Token], at: int, before: Token | None) -> bool:
+def _makes(statement: Sequence[Token], at: int) -> bool:
+    """Whether it is what a CREATE makes, with its columns: `CREATE TABLE t (a) AS SELECT ...`."""
+    start = _start(statement, at)
+    before = [token.text if token.kind is Kind.WORD else "" for token in statement[: min(start, _WORDS_OF_CREATE)]]
+    if start > _WORDS_OF_CREATE:
+        return False
+    return before[:1] == ["CREATE"] and before[-1] in _MADE and not _DEFINING & {*before}
+
+
+def _names_columns(placed: Places, at: int, before: Token | None) -> bool:
     """Whether columns of a table are named: `... AS t (a, b)`, and `(...) t (a, b)`."""
-    if before is None or statement[at].text == "OPERATOR":
+    if before is None or placed.tokens[at].text == "OPERATOR":
         return False
     if before.kind is Kind.WORD and before.text == "AS":
         return True
-    return _sign(before, ")") and _end_of_names(statement, at + 1) is not None
+    complete = _sign(before, ")") or (before.kind is Kind.WORD and before.text == "ORDINALITY")
+    return complete and _end_of_names(placed.tokens, at + 1) is not None and in_tables(placed, at)
 
 
 def _names_query(statement: Sequence[Token], at: int, before: Token | None) -> bool:

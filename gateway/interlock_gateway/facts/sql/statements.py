@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from interlock_gateway.facts.sql.calls import NO_FUNCTIONS, behind_values, called, named_before_parentheses
+from interlock_gateway.facts.sql.calls import NO_FUNCTIONS, behind_values, called, named_before_parentheses, with_others
 from interlock_gateway.facts.sql.lexing import Kind, Token, plainly
 from interlock_gateway.facts.sql.structure import Condition, Table, understand
 from interlock_gateway.facts.sql.tongues import Tongue
@@ -78,7 +78,7 @@ def read(statement: Sequence[Token], tongue: Tongue) -> Statement:
     """What `statement` does if it is run by the database that speaks `tongue`. Never raises."""
     rest, runs = _unexplained(statement)
     if not rest:
-        described = _named(statement, _first(statement).lower(), "read")
+        described = _named(statement, tongue, _first(statement).lower(), "read")
         return _doubted(described, f"{_first(statement)} of it is not understood") if _hidden(statement) else described
     inner = _alone(rest, tongue)
     if runs is False:
@@ -128,7 +128,7 @@ def _first(statement: Sequence[Token]) -> str:
     return next((text for text in words(statement) if text != "("), "")
 
 
-def _named(statement: Sequence[Token], kind: str, effect: Effect, **more: object) -> Statement:
+def _named(statement: Sequence[Token], tongue: Tongue, kind: str, effect: Effect, **more: object) -> Statement:
     texts = words(statement)
     start = next((index for index, text in enumerate(texts) if text != "("), 0)
     following = texts[start + 1] if len(texts) > start + 1 else ""
@@ -138,7 +138,7 @@ def _named(statement: Sequence[Token], kind: str, effect: Effect, **more: object
         effect=effect,
         text=_shown(statement),
         functions=tuple(sorted(named_before_parentheses(statement) | behind_values(statement))),
-        calls=called(statement),
+        calls=called(statement, tongue),
         **more,  # type: ignore[arg-type]  # fields of Statement
     )
 
@@ -147,7 +147,7 @@ def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
     """A statement that is no EXPLAIN."""
     first = _first(statement)
     effect = EFFECT_OF.get(first, "unknown")
-    plain = _named(statement, first.lower(), effect, files=_files(statement), programs=_programs(statement))
+    plain = _named(statement, tongue, first.lower(), effect, files=_files(statement), programs=_programs(statement))
     if first == "PRAGMA":
         return replace(plain, effect="read" if _asks(words(statement)) else "session", calls=())
     if effect == "unknown":
@@ -165,8 +165,7 @@ def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
         return _doubted(plain, f"{min(hidden)} in the middle of it is not understood")
     if structure is None:
         return plain
-    if effect == "read" and _locks(words(statement)):
-        plain = replace(plain, effect="session")
+    plain = replace(plain, calls=with_others(plain.calls, structure.calls), effect=_more_than(effect, words(statement)))
     grave = {"insert", "update", "delete", "merge", "select into"} & {*structure.verbs}
     if first in STRUCTURED and effect == "read" and grave:
         plain = replace(plain, effect="write", kind=min(grave) if first == "WITH" or len(grave) == 1 else plain.kind)
@@ -185,6 +184,21 @@ def _locks(texts: Sequence[str]) -> bool:
         (first == "FOR" and second in {"UPDATE", "SHARE", "NO", "KEY"}) or (first, second) == ("IN", "SHARE")
         for first, second in pairwise(texts)
     )
+
+
+def _more_than(effect: Effect, texts: Sequence[str]) -> Effect:
+    """What a statement does that its first word says to only read."""
+    if effect != "read":
+        return effect
+    if _moves(texts):
+        return "write"
+    return "session" if _locks(texts) else effect
+
+
+def _moves(texts: Sequence[str]) -> bool:
+    """Whether a sequence is moved on: `NEXT VALUE FOR s`, and `s.nextval` as MariaDB has it."""
+    behind_dots = any((first, second) == (".", "NEXTVAL") for first, second in pairwise(texts))
+    return behind_dots or any(texts[at : at + 3] == ["NEXT", "VALUE", "FOR"] for at in range(len(texts)))
 
 
 def _plainly_made(statement: Statement) -> bool:

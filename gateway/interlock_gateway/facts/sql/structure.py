@@ -37,13 +37,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What one statement is made of. `verbs` is what it does, in lower case; `explained` counts words, in capitals."""
+    """What one statement is made of. `verbs` is what it does, in lower case; `explained` counts words, in capitals.
+
+    `calls` are the functions that sqlglot does not know itself, in lower case.
+    """
 
     verbs: tuple[str, ...]
     reads: tuple[Table, ...]
     writes: tuple[Table, ...]
     condition: Condition | None
     explained: Counter[str]
+    calls: tuple[str, ...] = ()
 
 
 class _TooManySteps(Exception):  # noqa: N818 - never seen outside
@@ -120,6 +124,13 @@ def _structure(tree: "exp.Expr", dialect: str) -> Structure | None:
         writes=tuple(writes),
         condition=min(conditions, key=CONDITIONS.index) if conditions else None,
         explained=explained,
+        calls=tuple(
+            node.name.lower()
+            for node in nodes
+            if isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name
+            # `WITH (INDEX(a))` says how a table is read.
+            if not isinstance(node.parent, exp.WithTableHint)
+        ),
     )
 
 
