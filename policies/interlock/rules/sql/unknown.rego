@@ -22,12 +22,38 @@ findings contains {
 	count(unknown_functions) > 0
 }
 
-# Names before parentheses in other statements are those of what they make. Other rules speak of these.
+# Names before parentheses in other statements are those of what they make, unless there is a query in them. Other rules
+# speak of these.
 about_no_rows if {
 	count(query.effects) > 0
 	every effect in query.effects {
 		effect in {"schema", "privilege", "transaction", "session", "admin", "code"}
 	}
+	is_array(query.statements)
+	every statement in query.statements {
+		without_query(statement)
+	}
+}
+
+without_query(statement) if {
+	is_string(statement.kind)
+	not statement.kind in {"select", "with", "values", "table", "explain"}
+	is_string(statement.object)
+	is_array(statement.verbs)
+	every verb in statement.verbs {
+		is_string(verb)
+		not verb in {"select", "values", "select into"}
+	}
+	not made_of_anything(statement)
+}
+
+# What is made needs nobody, and nothing is told of what it is made of.
+made_of_anything(statement) if {
+	count(statement.verbs) == 0
+	statement.kind == "create"
+	is_string(statement.object)
+	not statement.object in {"index", "unique"}
+	on_list(statement, data.interlock.settings.sql.plain_statements)
 }
 
 unknown_functions contains name if {

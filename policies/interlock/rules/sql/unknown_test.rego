@@ -53,9 +53,36 @@ test_sql_unknown_leaves_those_on_other_lists_to_other_rules if {
 	}
 }
 
+making(statement) := querying(
+	changing,
+	object.union({"kind": "create", "object": "table", "effect": "schema", "verbs": ["create"]}, statement),
+	{"effects": ["schema"], "read_only": false, "calls": ["orders"]},
+)
+
 test_sql_unknown_is_silent_for_what_is_not_about_rows if {
-	making := querying(changing, {"effect": "schema"}, {"effects": ["schema"], "read_only": false, "calls": ["orders"]})
-	silent("sql/unknown") with input as making
+	silent("sql/unknown") with input as making({})
+	every object in {"index", "unique", "sequence"} {
+		silent("sql/unknown") with input as making({"object": object, "verbs": []})
+	}
+	silent("sql/unknown") with input as making({"kind": "alter", "verbs": []})
+}
+
+test_sql_unknown_holds_for_queries_in_what_is_not_about_rows if {
+	every verb in {"select", "values", "select into"} {
+		count(verdicts("sql/unknown")) == 1 with input as making({"verbs": ["create", verb]})
+	}
+	every kind in {"select", "with", "values", "table", "explain"} {
+		count(verdicts("sql/unknown")) == 1 with input as making({"kind": kind})
+	}
+	every object in {"table", "temp", "view"} {
+		count(verdicts("sql/unknown")) == 1 with input as making({"object": object, "verbs": []})
+	}
+	every path in {"kind", "object", "verbs"} {
+		given := concat("/", ["call/facts/sql/statements/0", path])
+		count(verdicts("sql/unknown")) == 1 with input as without(making({}), given)
+	}
+	count(verdicts("sql/unknown")) == 1 with input as making({"verbs": [1]})
+	count(verdicts("sql/unknown")) == 1 with input as without(making({}), "call/facts/sql/statements")
 }
 
 test_sql_unknown_holds_without_the_fields_it_reads if {
