@@ -16,6 +16,7 @@ from interlock.toolbox.local import local_operations
 from interlock.toolbox.operations import Operations, Place
 from interlock.toolbox.remote.far_calls import Asked, FarCalls
 from interlock.toolbox.remote.frames import READY, place_words
+from interlock.toolbox.remote.link import Call
 from interlock.toolbox.remote.near import operations_of
 from interlock.toolbox.remote.reaching import Begun, Reaching, Wanted
 from interlock.toolbox.remote.shipping import COMMAND, shipment
@@ -170,3 +171,44 @@ def test_nobody_knows_of_a_change_that_was_called_off_and_not_answered(
                 operations.files.rename(there.at("old"), there.at("new"))
         finally:
             going_on(there)
+
+
+def test_whoever_goes_on_calling_does_not_hold_up_the_end_and_is_told(there: There) -> None:
+    (there.root / "a").write_bytes(b"x")
+    told: list[str] = []
+
+    def call(operations: Operations) -> None:
+        while True:
+            try:
+                operations.files.stat(there.at("a"))
+            except UnreachableError as error:
+                if str(error).startswith("the toolbox ends"):
+                    told.append(str(error))
+                    return
+
+    with there.operations() as (_, operations):
+        threads = [threading.Thread(target=call, args=(operations,), daemon=True) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+    for thread in threads:
+        thread.join(20)
+
+    assert len(told) == 8
+    assert len(there.peers) == 1
+
+
+def test_what_the_loop_never_came_to_is_refused_at_the_end(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
+    late: list[Begun] = []
+    with there.operations() as (reaching, _):
+        join = reaching._thread.join
+
+        def join_and_begin() -> None:
+            join()
+            reaching._ending = False
+            late.append(reaching.begin(Call("stat")))
+
+        monkeypatch.setattr(reaching._thread, "join", join_and_begin)
+
+    with pytest.raises(UnreachableError, match="the toolbox ends"):
+        late[0].answer.result(0)
+    late[0].call_off()

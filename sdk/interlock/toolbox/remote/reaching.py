@@ -43,21 +43,35 @@ class Begun:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._work: Coroutine[Any, Any, tuple[Any, bytes]] | None = None
         self._task: asyncio.Task[tuple[Any, bytes]] | None = None
         self._called_off = False
         self.link: Link | None = None
         self.answer = concurrent.futures.Future[tuple[Any, bytes]]()
 
-    def begin(self, work: Coroutine[Any, Any, tuple[Any, bytes]]) -> None:
-        """Begin, in the loop."""
-        self._task = self._loop.create_task(work)
+    def soon(self, work: Coroutine[Any, Any, tuple[Any, bytes]]) -> None:
+        """Begin as soon as the loop comes to it."""
+        self._work = work
+        self._loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        assert self._work is not None
+        self._task = self._loop.create_task(self._work)
         self._task.add_done_callback(self._done)
         if self._called_off:
             self._task.cancel()
 
     def call_off(self) -> None:
         """Nobody waits any more. The answer comes all the same, when what was begun has ended."""
-        self._loop.call_soon_threadsafe(self._cancel)
+        with contextlib.suppress(RuntimeError):  # it has ended, and so has this
+            self._loop.call_soon_threadsafe(self._cancel)
+
+    def never_begun(self) -> None:
+        """The loop has stopped and did not come to it."""
+        if self._task is None and self._work is not None:
+            self._work.close()
+        if not self.answer.done():
+            self.answer.set_exception(_ends())
 
     def _cancel(self) -> None:
         self._called_off = True
@@ -84,6 +98,9 @@ class Reaching:
         self._turn = asyncio.Lock()
         self._link: Link | None = None
         self._not_before, self._wait_s, self._why = 0.0, FIRST_WAIT_S, ""
+        self._begun_calls = set[Begun]()
+        self._ending = False
+        self._gate = threading.Lock()
         self._thread = threading.Thread(target=self._loop.run_forever, name="interlock-ssh", daemon=True)
         self.roots: tuple[str, ...] = ()
         self.state_dir = ""
@@ -99,18 +116,20 @@ class Reaching:
             asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
+            for begun in tuple(self._begun_calls):
+                begun.never_begun()
             self._loop.close()
 
     def begin(self, call: Call, on: Link | None = None) -> Begun:
         """Begin a call, connecting first where that is needed; `on` this connection or none. From any thread."""
         fits(call)
         begun = Begun(self._loop)
-        work = self._made(call, begun, on)
-        try:
-            self._loop.call_soon_threadsafe(begun.begin, work)
-        except RuntimeError:
-            work.close()
-            raise UnreachableError("the toolbox ends") from None
+        begun.answer.add_done_callback(lambda _: self._begun_calls.discard(begun))
+        with self._gate:
+            if self._ending:
+                raise _ends()
+            self._begun_calls.add(begun)
+            begun.soon(self._made(call, begun, on))
         return begun
 
     def made(self, call: Call, on: Link | None = None) -> tuple[Any, bytes]:
@@ -145,6 +164,8 @@ class Reaching:
     async def _linked(self) -> Link:
         """The connection; made anew when there is none. After a failure, nobody tries again for a while."""
         async with self._turn:
+            if self._ending:
+                raise _ends()
             if self._link is not None and not self._link.lost:
                 return self._link
             left = self._not_before - time.monotonic()
@@ -192,10 +213,19 @@ class Reaching:
         self.roots, self.state_dir = now
 
     async def _close(self) -> None:
-        if self._link is not None:
-            self._link.end("the toolbox ends")
-            await self._link.gone()
-        rest = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in rest:
-            task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
+        with self._gate:  # whatever begins from here on is refused
+            self._ending = True
+        while True:
+            if self._link is not None:
+                self._link.end("the toolbox ends")
+                await self._link.gone()
+            rest = asyncio.all_tasks() - {asyncio.current_task()}
+            if not rest:
+                return
+            for task in rest:
+                task.cancel()
+            await asyncio.gather(*rest, return_exceptions=True)
+
+
+def _ends() -> UnreachableError:
+    return UnreachableError("the toolbox ends; nothing was changed")
