@@ -102,6 +102,10 @@ class OutcomeUnknownError(StorageError):
         OperationError.__init__(self, sentence)
 
 
+LOST = (UnreachableError, OutcomeUnknownError)
+"""The host was lost, which says nothing of what was looked at: whoever passes over errors does not pass over these."""
+
+
 def from_os_error(error: OSError, path: str) -> OperationError:
     """The error of this tree for one of the operating system's; the one place where they are mapped."""
     if error.errno in _KINDS:

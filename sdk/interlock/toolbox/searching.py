@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from interlock.toolbox.errors import OperationError
+from interlock.toolbox.errors import LOST, OperationError
 from interlock.toolbox.expressions import Expression
 from interlock.toolbox.line_worker import LENGTH, shown_line
 from interlock.toolbox.operations import Files, LineMatch, Place, SearchBudget
@@ -144,6 +144,8 @@ def _open_text(files: Files, place: Place, stack: ExitStack) -> BinaryIO | None:
         head = file.read(_SNIFFED)
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
+    except LOST:
+        raise
     except (OperationError, OSError):
         return None
     return None if b"\0" in head or size > MAX_FILE_BYTES else file

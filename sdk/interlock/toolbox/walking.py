@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from interlock.toolbox.errors import OperationError
+from interlock.toolbox.errors import LOST, OperationError
 from interlock.toolbox.ignores import MAX_BYTES, NAMES, NOTHING_IGNORED, Ignores
 from interlock.toolbox.operations import Entry, Files, Kind, Place
 
@@ -75,6 +75,8 @@ class Walk:
     def _deeper(self, place: Place, parts: tuple[str, ...], ignores: Ignores) -> Iterator[Visited]:
         try:
             entries = self.files.entries(place)
+        except LOST:
+            raise
         except OperationError:
             self.unreadable += 1
             return
@@ -89,6 +91,8 @@ class Walk:
         try:
             with self.files.open(place) as file:
                 content = file.read(MAX_BYTES + 1)
+        except LOST:
+            raise
         except OperationError:
             return None
         return content if len(content) <= MAX_BYTES else None

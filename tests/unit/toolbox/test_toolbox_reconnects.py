@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from interlock.toolbox.errors import OutcomeUnknownError, UnreachableError
@@ -20,6 +21,7 @@ from interlock.toolbox.remote.link import Call
 from interlock.toolbox.remote.near import operations_of
 from interlock.toolbox.remote.reaching import Begun, Reaching, Wanted
 from interlock.toolbox.remote.shipping import COMMAND, shipment
+from toolbox_workplaces import Workplace, box_of
 
 pytestmark = pytest.mark.req("BOX-1")
 
@@ -45,8 +47,7 @@ class Piped:
 
     async def gone(self) -> None:
         await self.process.wait()
-        while await self._source.read(65536):
-            pass
+        self.process._transport.close()  # type: ignore[attr-defined]  # nothing else closes what nobody reads to its end
 
 
 @dataclass(slots=True)
@@ -83,6 +84,11 @@ class There:
         reaching = self.reaching()
         with reaching.running():
             yield reaching, operations_of(reaching)
+
+    async def ended(self) -> None:
+        for peer in self.peers:
+            peer.abort()
+            await peer.gone()
 
 
 @pytest.fixture
@@ -212,3 +218,33 @@ def test_what_the_loop_never_came_to_is_refused_at_the_end(there: There, monkeyp
     with pytest.raises(UnreachableError, match="the toolbox ends"):
         late[0].answer.result(0)
     late[0].call_off()
+
+
+@pytest.mark.req("BOX-7")
+@pytest.mark.parametrize("lost_at", ["entries", "open", "read_link"])
+async def test_a_search_whose_host_is_lost_fails_and_is_not_complete(
+    local: Workplace, monkeypatch: pytest.MonkeyPatch, lost_at: str
+) -> None:
+    local.put("below/.gitignore", b"a\n")
+    local.put("below/a.txt", b"a\n")
+    local.put_link("below/link", "a.txt")
+    real = getattr(local.files, lost_at)
+
+    def lose(place: Place) -> Any:
+        if "below" in place.parts:
+            raise UnreachableError("the connection was lost")
+        return real(place)
+
+    monkeypatch.setattr(type(local.files), lost_at, staticmethod(lose))
+
+    assert "the connection was lost" in await box_of(local).error("list", path=".", depth=3)
+
+
+def test_a_root_that_is_gone_after_a_reconnect_is_one_that_cannot_be_reached(there: There) -> None:
+    with there.operations() as (reaching, operations):
+        lost(reaching)
+        there.root.rename(there.root.with_name("elsewhere"))
+
+        with pytest.raises(UnreachableError, match="does not serve its roots any more"):
+            operations.files.stat(there.at("a"))
+        asyncio.run_coroutine_threadsafe(there.ended(), reaching._loop).result(30)

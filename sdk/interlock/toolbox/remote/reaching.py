@@ -189,6 +189,11 @@ class Reaching:
         except TimeoutError:
             link.end("it did not begin")
             raise UnreachableError(f"{self.host} did not begin within {BEGIN_S:.0f} seconds") from None
+        except ValueError as error:
+            link.end("it did not begin")
+            if not self.roots:
+                raise
+            raise UnreachableError(f"{self.host} does not serve its roots any more: {error}") from error
         except BaseException:
             link.end("it did not begin")
             raise

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from interlock.provider import Arg, Tool, ToolContext, ToolError, ToolResult, tool
 from interlock.toolbox.binding import DirectoryPath, Workbench, counted, in_words, result_rendering
-from interlock.toolbox.errors import OperationError
+from interlock.toolbox.errors import LOST, OperationError
 from interlock.toolbox.globs import BadGlobError, glob
 from interlock.toolbox.operations import Kind, Place
 from interlock.toolbox.places import readable
@@ -141,6 +141,8 @@ class _Find:
     def _target(self, link: Place) -> str:
         try:
             return readable(self._bench.operations.files.read_link(link))
+        except LOST:
+            raise
         except OperationError:
             return "?"  # it was replaced while the directory was listed
 
@@ -152,7 +154,7 @@ def _listed(found: list[str], walk: Walk, summary: str, nothing: str) -> ToolRes
     lines = found[:MAX_RESULTS] or [nothing]
     return ToolResult(
         content="\n".join([*lines, *notes]),
-        details={"summary": f"{summary} found", "count": len(found), "complete": not walk.cut},
+        details={"summary": f"{summary} found", "count": len(found), "complete": not walk.cut and not walk.unreadable},
     )
 
 

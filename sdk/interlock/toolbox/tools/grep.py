@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from interlock.provider import Arg, Tool, ToolContext, ToolError, ToolResult, tool
 from interlock.toolbox.binding import Workbench, counted, in_words, result_rendering
-from interlock.toolbox.errors import OperationError
+from interlock.toolbox.errors import LOST, OperationError
 from interlock.toolbox.expressions import BadExpressionError, Expression, expression
 from interlock.toolbox.globs import BadGlobError, Glob, glob
 from interlock.toolbox.operations import Kind, LineMatch, Place, SearchBudget
@@ -104,8 +104,8 @@ class _Grep:
             start = self._bench.place(path, ctx)
             left_out: list[Place] = []
             hits = self._hits(self._files(start, walk, only, left_out), wanted, budget, show)
-        kept = _kept(hits, MAX_MATCHES if show == "lines" else MAX_MATCHES * MAX_FILES)
-        lines, all_shown = _bounded(self._shown(kept, show, context, ctx))
+            kept = _kept(hits, MAX_MATCHES if show == "lines" else MAX_MATCHES * MAX_FILES)
+            lines, all_shown = _bounded(self._shown(kept, show, context, ctx))
         notes = walk_notes(walk)
         if left_out:
             notes.append(f"[{counted(len(left_out), 'file')} that may hold secrets left out]")
@@ -179,6 +179,8 @@ class _Grep:
             with self._bench.operations.files.open(place) as file:
                 for number, line in enumerate(itertools.islice(file, last), start=1):
                     yield number, line.rstrip(b"\n").removesuffix(b"\r").decode(errors="replace")
+        except LOST:
+            raise
         except OperationError:
             return  # it went away after it was searched
 
