@@ -10,7 +10,7 @@ import typer
 from interlock.provider import ToolServer
 from interlock.tls import ServerTls
 from interlock.toolbox import toolbox_provider
-from interlock.toolbox.errors import UnreachableError
+from interlock.toolbox.errors import OperationError
 from interlock.toolbox.server import DRAIN_S, KEEP_DAYS
 from interlock.toolbox.working import Workplace, working
 
@@ -106,7 +106,7 @@ def toolbox(
                 health_address=health_listen,
             )
             asyncio.run(_serve(server, place.words))
-    except UnreachableError as error:
+    except OperationError as error:
         raise CommandError(str(error), ExitCode.UNREACHABLE) from None
     except (OSError, ValueError, ModuleNotFoundError) as error:
         raise CommandError(str(error), ExitCode.USAGE) from None

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from interlock.tls import ServerTls
-from interlock.toolbox.errors import UnreachableError
+from interlock.toolbox.errors import OperationError
 from interlock.toolbox.local import default_state_dir
 from interlock.toolbox.server import DRAIN_S, KEEP_DAYS, serve_toolbox
 from interlock.toolbox.working import Workplace
@@ -49,7 +49,7 @@ def tls_of(asked: argparse.Namespace) -> ServerTls | None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve; 0 after a signal, 2 when it cannot be done as asked."""
+    """Serve; 0 after a signal, 2 when it cannot be done as asked, 3 when what it needs is not reached."""
     asked = parser().parse_args(arguments)
     place = Workplace(asked.root, asked.state_dir, asked.keep_env, asked.ssh, asked.ssh_config)
     local_state = (None if asked.ssh else asked.state_dir) or default_state_dir(os.environ)
@@ -63,9 +63,9 @@ def main(arguments: list[str] | None = None) -> int:
             drain_s=asked.drain_s,
             health_address=asked.health_listen,
         )
-    except (ValueError, OSError, ModuleNotFoundError, UnreachableError) as error:
+    except (ValueError, OSError, ModuleNotFoundError, OperationError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 -- it is a command
-        return 2
+        return 3 if isinstance(error, OperationError) else 2
     return 0
 
 

@@ -25,8 +25,9 @@ class LocalVault:
     def __init__(self, directory: Path) -> None:
         self.directory = directory.resolve()
         self._kept, self._records, self._trash = (self.directory / name for name in ("kept", "records", "trash"))
-        for each in (self.directory, self._kept, self._records, self._trash):
-            each.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os_errors_of(f"the state directory {self.directory}"):
+            for each in (self.directory, self._kept, self._records, self._trash):
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def keep(self, content: bytes) -> str:
         """Store the content durably."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from interlock.toolbox.__main__ import main
 from interlock.toolbox.errors import OutcomeUnknownError, UnreachableError
 from interlock.toolbox.local import local_operations
 from interlock.toolbox.operations import Operations, Place
@@ -248,3 +249,10 @@ def test_a_root_that_is_gone_after_a_reconnect_is_one_that_cannot_be_reached(the
         with pytest.raises(UnreachableError, match="does not serve its roots any more"):
             operations.files.stat(there.at("a"))
         asyncio.run_coroutine_threadsafe(there.ended(), reaching._loop).result(30)
+
+
+def test_a_state_directory_that_cannot_be_made_is_a_sentence_of_the_command(
+    there: There, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--root", str(there.root), "--state-dir", "/proc/none/state"]) == 3
+    assert capsys.readouterr().err.startswith("error: the state directory /proc/none/state")

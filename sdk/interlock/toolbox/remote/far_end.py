@@ -239,7 +239,7 @@ _KEPT = set[asyncio.Task[None]]()
 def failure_words(error: Exception) -> list[str]:
     """An error by the name that both ends know, and its sentence."""
     if isinstance(error, OSError) and not isinstance(error, OperationError):
-        error = from_os_error(error, "the host")
+        error = from_os_error(error, "what was asked for there")
     if isinstance(error, OperationError):
         known = next(kind for kind in type(error).__mro__ if getattr(errors, kind.__name__, None) is kind)
         return [known.__name__, str(error)[:MAX_MESSAGE]]

@@ -44,6 +44,8 @@ def _locked(path: Path, until: float) -> int:
         except BlockingIOError:
             if time.monotonic() > until:
                 os.close(descriptor)
-                raise StorageError("the host", "what the lost connection began has not ended there yet") from None
+                raise StorageError(
+                    "the state directory", "what the lost connection began has not ended there yet"
+                ) from None
             time.sleep(_LOOK_S)
         os.close(descriptor)
