@@ -11,7 +11,6 @@ from interlock.toolbox.errors import (
     ChangedError,
     MissingError,
     OperationError,
-    OutcomeUnknownError,
     TooLargeError,
     WrongKindError,
 )
@@ -40,6 +39,7 @@ class Workbench:
 
     def place(self, path: str, context: ToolContext) -> Place:
         """Where a path leads, seen from the call's working directory."""
+        self.undo.renaming.settle()
         return locate(path, workdir=context.workdir, roots=self.operations.files.roots)
 
     def shown(self, place: Place, context: ToolContext) -> str:
@@ -80,7 +80,7 @@ def undo_info(record: Record | Renames, description: str) -> UndoInfo:
     )
 
 
-def outcome_unknown(error: OutcomeUnknownError, undo: UndoInfo, output: str = "") -> ToolResult:
+def outcome_unknown(error: OperationError, undo: UndoInfo, output: str = "") -> ToolResult:
     """What is answered when nobody knows whether it was done: an error, with the undo that fits both cases."""
     said = f"{output.rstrip()}\n" if output.strip() else ""
     return ToolResult(

@@ -22,7 +22,9 @@ from interlock.toolbox.errors import (
     ChangedError,
     MissingError,
     OperationError,
+    OutcomeUnknownError,
     RootError,
+    UnreachableError,
     WrongKindError,
 )
 from interlock.toolbox.operations import Files, Kind, Operations, Place
@@ -34,6 +36,14 @@ HIDDEN = ".interlock-rename-"
 
 class ClashError(OperationError):
     """The renames of a plan do not go together."""
+
+
+class HalfRenamedError(OperationError):
+    """Some of it has a hidden name, and could not be given the old one back yet; `log` names all of it."""
+
+    def __init__(self, sentence: str, log: "Renames") -> None:
+        super().__init__(sentence)
+        self.log = log
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,7 @@ class Renaming:
         self._files = operations.files
         self._vault = operations.vault
         self._turn = threading.RLock()
+        self._half_done = False
         names = "\0".join(self._files.roots)
         self._pointer = hashlib.sha256(f"renames under way in {names}".encode(errors="surrogateescape")).hexdigest()
 
@@ -117,7 +128,8 @@ class Renaming:
     def apply(self, plan_id: str) -> Renames:
         """Do all of a plan; the log of it, which `restore` follows.
 
-        Raises ChangedError, MissingError, AlreadyThereError or another OperationError; then nothing was renamed.
+        Raises ChangedError, MissingError, AlreadyThereError or another OperationError; then nothing was renamed, but
+        for HalfRenamedError.
         """
         with self._turn:
             self.recover()
@@ -127,7 +139,8 @@ class Renaming:
                 if plan.phase != "planned":
                     raise ClashError("this plan was applied or withdrawn before")
                 done = self._run(plan.moves, _log_of(plan_id))
-            self._kept(replace(plan, phase="done"))
+            with suppress(OperationError):  # the log says that it is done, which is what counts
+                self._kept(replace(plan, phase="done"))
             return done
 
     def _done_before(self, plan: Renames) -> Renames | None:
@@ -164,7 +177,21 @@ class Renaming:
             except MissingError:
                 return
             if record_id:
-                self._take_back(self._load(record_id))
+                log = self._load(record_id)
+                try:
+                    self._take_back(log)
+                except OperationError as error:
+                    self._half_done = True
+                    raise HalfRenamedError(
+                        f"what was renamed before could not be taken back yet: {error}", log
+                    ) from error
+            self._half_done = False
+
+    def settle(self) -> None:
+        """Take back what could not be taken back when it failed, if it can be by now; before anything else is done."""
+        if self._half_done:
+            with suppress(OperationError):
+                self.recover()
 
     def _run(self, moves: tuple[Move, ...], log_id: str) -> Renames:
         self._check_state(moves)
@@ -197,8 +224,13 @@ class Renaming:
             # What could not be noted may have been noted all the same: it has to say what is about to be taken back.
             self._take_back(self._kept(log))
         except OperationError as second:
-            raise OperationError(
-                f"{error}; and not all could be taken back yet: {second}. It is tried again before the next rename"
+            self._half_done = True
+            raise HalfRenamedError(
+                f"{error}; and not all could be taken back yet: {second}. It is tried again before the next call", log
+            ) from error
+        if isinstance(error, OutcomeUnknownError):
+            raise UnreachableError(
+                "the connection was lost meanwhile, and everything has its old name again"
             ) from error
 
     def _take_back(self, log: Renames) -> None:

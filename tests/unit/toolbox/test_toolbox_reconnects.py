@@ -22,6 +22,8 @@ from interlock.toolbox.remote.link import Call
 from interlock.toolbox.remote.near import operations_of
 from interlock.toolbox.remote.reaching import Begun, Reaching, Wanted
 from interlock.toolbox.remote.shipping import COMMAND, shipment
+from interlock.v1.provider_pb2 import PendingResolution
+from interlock.v1.tool_provider_service_pb2 import ApplyPendingRequest
 from toolbox_workplaces import Workplace, box_of
 
 pytestmark = pytest.mark.req("BOX-1")
@@ -256,3 +258,36 @@ def test_a_state_directory_that_cannot_be_made_is_a_sentence_of_the_command(
 ) -> None:
     assert main(["--root", str(there.root), "--state-dir", "/proc/none/state"]) == 3
     assert capsys.readouterr().err.startswith("error: the state directory /proc/none/state")
+
+
+@pytest.mark.req("BOX-8")
+async def test_a_batch_that_a_lost_connection_left_half_done_says_so_and_is_taken_back_with_the_next_call(
+    local: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = box_of(local)
+    for name in ("a", "b"):
+        local.put(name, name.encode())
+    before = box.tree()
+    planned = await box.result("batch_rename", renames=[{"path": "a", "new_path": "y"}, {"path": "b", "new_path": "z"}])
+    real = local.files.rename
+    renamed: list[Place] = []
+
+    def lose(source: Place, target: Place) -> None:
+        if renamed:
+            raise OutcomeUnknownError("the connection was lost; whether it was done is not known")
+        renamed.append(target)
+        real(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(local.files), "rename", staticmethod(lose))
+        asked = PendingResolution(token=planned.pending_action.token, source_tool="batch_rename", reason="yes")
+        answer = await box.provider.apply_pending(ApplyPendingRequest(resolution=asked))
+    result = answer.result
+
+    assert result.is_error
+    assert "Nothing was renamed" not in result.output
+    assert renamed[0].parts[-1] in result.output
+    assert result.undo.tool == "restore"
+    assert (await box.text("list")).splitlines() == ["a (1 byte)", "b (1 byte)"]
+    assert not (await box.undo(result)).is_error
+    assert box.tree() == before

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from interlock.provider import Arg, PendingAction, Tool, ToolContext, ToolError, ToolResult, UndoInfo, tool
-from interlock.toolbox.binding import RESTORE, Workbench, counted, in_words, result_rendering, undo_info
+from interlock.toolbox.binding import (
+    RESTORE,
+    Workbench,
+    counted,
+    in_words,
+    outcome_unknown,
+    result_rendering,
+    undo_info,
+)
 from interlock.toolbox.errors import OperationError
 from interlock.toolbox.places import readable
-from interlock.toolbox.renaming import Renames
+from interlock.toolbox.renaming import HalfRenamedError, Renames
 
 MAX_RENAMES = 100
 """Each names two paths, and policies look at no more than 256 of a call."""
@@ -112,6 +120,9 @@ class _BatchRename:
         """Do all of it, or nothing."""
         try:
             done = self._renaming.apply(token)
+        except HalfRenamedError as error:
+            hidden = "\n".join(f"{move.old} may be at {move.between.path}" for move in error.log.moves)
+            return outcome_unknown(error, undo_info(error.log, "give the old names back"), readable(hidden))
         except OperationError as error:
             raise ToolError(
                 f"{error}. Nothing was renamed. If things are not as they were planned, discard this and plan again"
