@@ -46,6 +46,16 @@ def test_verification_cannot_be_turned_off(own_server: SshServer, tmp_path: Path
     assert "is not known" in refusal_of(own_server, tmp_path, config=without)
 
 
+def test_verification_of_a_jump_host_cannot_be_turned_off(own_server: SshServer, tmp_path: Path) -> None:
+    jumping = tmp_path / "config"
+    jump = f"Host jump\n  HostName 127.0.0.1\n  Port {own_server.target.port}\n  UserKnownHostsFile none\n"
+    jumping.write_text(f"{jump}Host {own_server.target.host}\n  ProxyJump jump\n{own_server.config.read_text()}")
+
+    refused = refusal_of(own_server, tmp_path, config=jumping)
+
+    assert "the key of a host of ProxyJump would not be verified" in refused
+
+
 def test_a_key_that_the_host_does_not_accept_is_refused_and_nobody_is_asked(
     own_server: SshServer, tmp_path: Path
 ) -> None:

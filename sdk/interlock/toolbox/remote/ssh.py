@@ -29,6 +29,7 @@ _KEEPALIVE_S = 15.0
 _KEEPALIVES = 3
 _LOOK_S = 0.02
 _PROXY_S = 3.0
+_MOST_JUMPS = 8
 _MOST_NOISE = 64 * 1024
 _MOST_COMPLAINT = 300
 _TARGET = re.compile(
@@ -105,8 +106,7 @@ async def _connected(where: Target, config: Path | None) -> asyncssh.SSHClientCo
         command=None,
         request_pty=False,
     )
-    if options.known_hosts is None:
-        raise ValueError("its key would not be verified: UserKnownHostsFile is none in the configuration of SSH")
+    _check_verified(options, asked.get("config", ()))
     proxies: list[subprocess.Popen[bytes] | None] = []
 
     class Made(asyncssh.SSHClient):
@@ -120,6 +120,23 @@ async def _connected(where: Target, config: Path | None) -> asyncssh.SSHClientCo
         for proxy in proxies:
             await _proxy_ended(proxy)
         raise
+
+
+def _check_verified(options: asyncssh.SSHClientConnectionOptions, config: Any, jumps: int = 0) -> None:
+    """Raise ValueError where the key of the host, or of one on the way there, would not be verified."""
+    if options.known_hosts is None:
+        which = "the key of a host of ProxyJump" if jumps else "its key"
+        raise ValueError(f"{which} would not be verified: UserKnownHostsFile is none in the configuration of SSH")
+    if jumps > _MOST_JUMPS:
+        raise ValueError("its ProxyJump leads on and on")
+    if not isinstance(options.tunnel, str):
+        return
+    for jump in options.tunnel.split(","):
+        user, _, address = jump.rpartition("@")
+        host, colon, port = address.rpartition(":")
+        where: dict[str, Any] = {"host": host, "port": int(port)} if colon else {"host": address}
+        where |= {"username": user} if user else {}
+        _check_verified(asyncssh.SSHClientConnectionOptions(**where, config=config), config, jumps + 1)
 
 
 async def _started(where: Target, connection: asyncssh.SSHClientConnection) -> "SshPeer":
