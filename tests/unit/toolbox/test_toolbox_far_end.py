@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from interlock.toolbox.errors import MissingError, OperationError, OutcomeUnknownError, UnreachableError
 from interlock.toolbox.remote import answers
-from interlock.toolbox.remote.frames import HEADER, PIECE, READY, WINDOW, BadFrameError, Sort, packed
+from interlock.toolbox.remote.frames import HEADER, IN_FLIGHT, PIECE, READY, WINDOW, BadFrameError, Sort, packed
 from interlock.toolbox.remote.link import Call, Link
 from interlock.toolbox.remote.shipping import COMMAND, archived, shipment
 
@@ -136,6 +136,26 @@ async def test_a_peer_that_does_not_end_what_is_called_off_is_let_go_of(monkeypa
         await call
 
     assert link.lost == "it did not end what was called off"
+
+
+async def test_commands_leave_room_for_every_other_call() -> None:
+    class Answering(Scripted):
+        async def write(self, content: bytes) -> None:
+            if b'"stat"' in content:
+                await super().write(content)
+
+    peer = Answering(frame(Sort.ANSWER, IN_FLIGHT + 1, b"null"))
+    link = Link(peer, "the host")
+    run = Call("run", changes=True, output=lambda _piece, _took: None)
+    commands = [asyncio.create_task(link.made(run)) for _ in range(2 * IN_FLIGHT)]
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+    async with asyncio.timeout(10):
+        assert await link.made(LOOK) == (None, b"")
+
+    link.end("done")
+    assert all(isinstance(one, OperationError) for one in await asyncio.gather(*commands, return_exceptions=True))
 
 
 async def test_what_was_called_off_and_done_all_the_same_is_answered_as_done() -> None:

@@ -87,7 +87,8 @@ class Link:
         self._peer, self._host = peer, host
         self._silence_s, self._ping_s = silence_s, ping_s
         self._loop = asyncio.get_running_loop()
-        self._places = asyncio.Semaphore(IN_FLIGHT)
+        # The far end takes twice as many: commands, which may last, are in nobody else's way.
+        self._places, self._commands = asyncio.Semaphore(IN_FLIGHT), asyncio.Semaphore(IN_FLIGHT)
         self._writing = asyncio.Lock()
         self._waiting: dict[int, _Waiting] = {}
         self._next = 1
@@ -102,7 +103,7 @@ class Link:
         Raises what the far end says, UnreachableError, OutcomeUnknownError; BadFrameError for one that is too large;
         CancelledError for a call that never went out.
         """
-        async with self._places:
+        async with self._places if call.output is None else self._commands:
             head = packed(Sort.CALL, self._next, {"call": call.name, **call.words}, call.content)
             if self.lost:
                 raise UnreachableError(self._sentence())
