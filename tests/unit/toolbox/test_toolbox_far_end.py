@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 from interlock.toolbox.errors import MissingError, OperationError, OutcomeUnknownError, UnreachableError
 from interlock.toolbox.remote import answers
-from interlock.toolbox.remote.frames import HEADER, IN_FLIGHT, PIECE, READY, WINDOW, BadFrameError, Sort, packed
+from interlock.toolbox.remote.frames import (
+    HEADER,
+    IN_FLIGHT,
+    MAX_WORDS,
+    PIECE,
+    READY,
+    WINDOW,
+    BadFrameError,
+    Sort,
+    packed,
+)
 from interlock.toolbox.remote.link import Call, Link
 from interlock.toolbox.remote.shipping import COMMAND, archived, shipment
 
@@ -156,6 +166,13 @@ async def test_commands_leave_room_for_every_other_call() -> None:
 
     link.end("done")
     assert all(isinstance(one, OperationError) for one in await asyncio.gather(*commands, return_exceptions=True))
+
+
+async def test_a_call_that_is_too_large_is_refused_in_a_sentence() -> None:
+    link = Link(Scripted(b""), "the host")
+    with pytest.raises(OperationError, match="more than can be sent at once"):
+        await link.made(Call("run", {"command": "x" * MAX_WORDS}))
+    link.end("done")
 
 
 async def test_what_was_called_off_and_done_all_the_same_is_answered_as_done() -> None:

@@ -100,11 +100,14 @@ class Link:
     async def made(self, call: Call) -> tuple[Any, bytes]:
         """The answer to a call. Cancelled, it has it called off, and the answer is what came of it all the same.
 
-        Raises what the far end says, UnreachableError, OutcomeUnknownError; BadFrameError for one that is too large;
+        Raises what the far end says, UnreachableError, OutcomeUnknownError; OperationError for one that is too large;
         CancelledError for a call that never went out.
         """
         async with self._places if call.output is None else self._commands:
-            head = packed(Sort.CALL, self._next, {"call": call.name, **call.words}, call.content)
+            try:
+                head = packed(Sort.CALL, self._next, {"call": call.name, **call.words}, call.content)
+            except BadFrameError:
+                raise OperationError("it is more than can be sent at once; nothing was changed") from None
             if self.lost:
                 raise UnreachableError(self._sentence())
             number, self._next = self._next, self._next + 1
