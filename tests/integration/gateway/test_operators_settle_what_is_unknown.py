@@ -9,9 +9,14 @@ import pytest
 from gateway_bench import Bench, Ledger, bench
 from interlock import CallStatus
 from interlock import Gateway as Client
-from interlock.errors import InvalidRequestError, RequestError
+from interlock.errors import InterlockError, InvalidRequestError, RequestError
 from interlock.provider import DryRunResult, Tool, tool
 from interlock_gateway.audit.read import read_records
+from interlock_gateway.audit.recorder import AuditRecorder
+from interlock_gateway.core.pending import PendingAction
+from interlock_gateway.errors import AuditUnavailableError
+from interlock_gateway.pipeline.ports import StateUnavailableError
+from interlock_gateway.state.pending_store import PendingActions
 from waiting import eventually
 
 
@@ -123,3 +128,108 @@ async def test_nothing_is_settled_that_is_not_unknown(unsure: Bench, slow: Slow)
         await operator.session("s").resolve("apply", "it is there", said, pending_id=pending_id)
         with pytest.raises(RequestError):
             await operator.session("s").resolve("apply", "it is there", said, pending_id=pending_id)
+
+
+@pytest.mark.req("PREV-14")
+async def test_an_operator_names_the_action_where_several_are_of_unknown_outcome(unsure: Bench, slow: Slow) -> None:
+    first, second = [await left_unknown(unsure, slow, name) for name in ("first", "second")]
+    async with Client(unsure.gateway.endpoints.operators[0]) as operator:
+        with pytest.raises(InvalidRequestError, match="name one of them") as raised:
+            await operator.session("s").resolve("apply", "it is there", {"outcome": "applied"})
+        assert f"{second} (second), {first} (first)" in str(raised.value)
+    assert len((await unsure.agent.session("s").pending()).actions) == 2
+
+
+def settlements(directory: Path) -> list[tuple[str, str, str]]:
+    """The records of what operators settled: their kind, their code, and how it ended."""
+    records: list[dict[str, Any]] = [dict(one.record) for one in read_records(directory / "state" / "audit")]
+    told = [one for one in records if one.get("resolution", {}).get("extra", {}).get("outcome")]
+    return [
+        (one["kind"], one["result"]["reasons"][0]["code"], one.get("outcome", {}).get("status", "")) for one in told
+    ]
+
+
+@pytest.mark.req("PREV-14", "AUD-1", "PIPE-12")
+async def test_of_operators_who_say_different_things_at_once_one_is_believed_and_the_audit_says_which(
+    socket_directory: Path, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = asyncio.Barrier(2)
+    settle = PendingActions.settle_unknown
+
+    async def together(store: PendingActions, pending_id: str, now: float, *, applied: bool) -> PendingAction:
+        await both.wait()
+        return await settle(store, pending_id, now, applied=applied)
+
+    monkeypatch.setattr(PendingActions, "settle_unknown", together)
+    async with bench(socket_directory, tools=slow.tools) as at:
+        await left_unknown(at, slow, "first")
+        async with Client(at.gateway.endpoints.operators[0]) as operator:
+            session = operator.session("s")
+            said = await asyncio.gather(
+                session.resolve("apply", "it is there", {"outcome": "applied"}),
+                session.resolve("discard", "it is not there", {"outcome": "not_applied"}),
+                return_exceptions=True,
+            )
+    (error,) = [one for one in said if isinstance(one, RequestError)]
+    assert "as somebody else said meanwhile" in str(error)
+    assert sorted(settlements(socket_directory)) == [
+        ("intent", "settling", ""),
+        ("intent", "settling", ""),
+        ("receipt", "not_settled", "failed"),
+        ("receipt", "settled", "completed"),
+    ]
+
+
+@pytest.mark.req("PREV-14", "AUD-1", "PIPE-12")
+async def test_a_settlement_that_the_database_does_not_take_is_not_said_to_be_made(
+    socket_directory: Path, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object, **__: object) -> None:
+        raise StateUnavailableError("the database cannot be written")
+
+    async with bench(socket_directory, tools=slow.tools) as at:
+        await left_unknown(at, slow, "first")
+        async with Client(at.gateway.endpoints.operators[0], patience=0) as operator:
+            with monkeypatch.context() as patched:
+                patched.setattr(PendingActions, "settle_unknown", fails)
+                with pytest.raises(InterlockError):
+                    await operator.session("s").resolve("apply", "it is there", {"outcome": "applied"})
+        assert len((await at.agent.session("s").pending()).actions) == 1
+    found = settlements(socket_directory)  # of each time that the client tried
+    assert set(found) == {("intent", "settling", ""), ("receipt", "settlement_unknown", "outcome_unknown")}
+    assert found[0][0] == "intent"
+
+
+@pytest.mark.req("PREV-14", "PIPE-12")
+async def test_nothing_is_settled_while_its_intent_cannot_be_written(
+    unsure: Bench, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise AuditUnavailableError("the disk is full")
+
+    await left_unknown(unsure, slow, "first")
+    async with Client(unsure.gateway.endpoints.operators[0], patience=0) as operator:
+        with monkeypatch.context() as patched:
+            patched.setattr(AuditRecorder, "intend", full)
+            with pytest.raises(InterlockError):
+                await operator.session("s").resolve("apply", "it is there", {"outcome": "applied"})
+    (left,) = (await unsure.agent.session("s").pending()).actions
+    assert left.state == "outcome_unknown"
+
+
+@pytest.mark.req("PREV-14", "PIPE-12")
+async def test_a_settlement_whose_receipt_cannot_be_written_says_so(
+    unsure: Bench, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise AuditUnavailableError("the disk is full")
+
+    await left_unknown(unsure, slow, "first")
+    async with Client(unsure.gateway.endpoints.operators[0]) as operator:
+        with monkeypatch.context() as patched:
+            patched.setattr(AuditRecorder, "settle", full)
+            told = await operator.session("s").resolve("apply", "it is there", {"outcome": "applied"})
+    assert (told.text, told.details["audit"]) == (
+        "Recorded: first was applied.",
+        "the receipt of this settlement could not be written",
+    )

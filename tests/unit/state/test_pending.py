@@ -2,6 +2,8 @@ import pytest
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.pipeline.ports import StateConflictError, UnknownRecordError
+from interlock_gateway.state.pending_store import LEFT_S
+from interlock_gateway.state.some_ids import AT_ONCE
 from interlock_gateway.state.store import SqlStateStore
 from state_records import NOW, a_session, an_action
 
@@ -160,6 +162,64 @@ async def test_a_sweep_expires_what_is_past_its_time_once(store: SqlStateStore) 
 
     assert [(action.pending_id, action.state) for action in expired] == [("brief", PendingState.EXPIRED)]
     assert await store.pending.expire_pending(NOW + 10) == ()
+
+
+def elsewhere(action: PendingAction) -> bool:
+    return action.has_reject
+
+
+@pytest.mark.req("PREV-13", "STATE-2")
+async def test_what_another_can_end_better_is_left_to_it_for_a_while_and_cannot_be_applied(
+    store: SqlStateStore,
+) -> None:
+    await store.pending.push_pending(an_action("theirs", expires_at=NOW + 10, has_reject=True))
+    await store.pending.push_pending(an_action("anybodys", expires_at=NOW + 10))
+
+    (ended,) = await store.pending.expire_pending(NOW + 10, elsewhere)
+    assert ended.pending_id == "anybodys"
+    for now in (NOW + 10, NOW + 10 + LEFT_S - 1):
+        assert await store.pending.expire_pending(now, elsewhere) == ()
+        assert await store.pending.claim_pending("theirs", "me", now) is None
+        assert await store.pending.top_pending("s", now) is None
+        assert await store.pending.count_pending("s", now) == 0
+
+    (left,) = await store.pending.expire_pending(NOW + 10 + LEFT_S, elsewhere)
+    assert (left.pending_id, left.state) == ("theirs", PendingState.EXPIRED)
+
+
+@pytest.mark.req("PREV-13", "STATE-2")
+async def test_whoever_can_end_what_another_left_ends_it_at_once(store: SqlStateStore) -> None:
+    await store.pending.push_pending(an_action("theirs", expires_at=NOW + 10, has_reject=True))
+
+    assert await store.pending.expire_pending(NOW + 11, elsewhere) == ()
+    (ended,) = await store.pending.expire_pending(NOW + 11)
+
+    assert (ended.pending_id, ended.state) == ("theirs", PendingState.EXPIRED)
+
+
+@pytest.mark.req("PREV-13", "STATE-2")
+async def test_what_a_close_leaves_to_another_is_discarded_by_it_and_cannot_be_applied(store: SqlStateStore) -> None:
+    await store.pending.push_pending(an_action("theirs", has_reject=True))
+    await store.pending.push_pending(an_action("anybodys"))
+    await store.sessions.close_session("s", NOW)
+
+    closed = await store.pending.discard_session_pending("s", "session closed", NOW, elsewhere)
+
+    states = {action.pending_id: action.state for action in closed}
+    assert states == {"theirs": PendingState.PENDING, "anybodys": PendingState.DISCARDED}
+    assert await store.pending.claim_pending("theirs", "me", NOW) is None
+    assert await store.pending.list_pending("s", NOW) == ()
+    (ended,) = await store.pending.expire_pending(NOW)
+    assert (ended.pending_id, ended.state) == ("theirs", PendingState.DISCARDED)
+
+
+@pytest.mark.req("PREV-13")
+async def test_more_actions_than_one_statement_takes_expire_together(store: SqlStateStore) -> None:
+    names = {f"p{number}" for number in range(AT_ONCE * 2 + 1)}
+    for name in names:
+        await store.pending.push_pending(an_action(name, expires_at=NOW + 10))
+
+    assert {action.pending_id for action in await store.pending.expire_pending(NOW + 10)} == names
 
 
 @pytest.mark.req("PREV-14")
