@@ -15,7 +15,10 @@ from interlock_gateway.audit.recorder import AuditRecorder
 from interlock_gateway.core.outcome import Resolution, ToolOutcome
 from interlock_gateway.errors import AuditUnavailableError, ProviderDownError
 from interlock_gateway.pipeline import endings
+from interlock_gateway.pipeline.ports import StateUnavailableError
 from interlock_gateway.providers.calling import CallingProvider
+from interlock_gateway.sessions.book import SessionBook
+from interlock_gateway.sessions.live import LiveSession
 from waiting import eventually
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -243,3 +246,73 @@ async def test_an_apply_that_fails_in_a_session_that_was_closed_meanwhile_is_dis
         await at.agent.session("s").resolve("apply", "go")
         await told(at)
         assert at.ledger.rejected == [{"token": "1", "reason": "session closed"}]
+
+
+@pytest.mark.req("PREV-13", "PIPE-12")
+@pytest.mark.parametrize("how", ["expired", "session closed"])
+async def test_what_is_over_while_receipts_cannot_be_written_is_ended_once_they_can(
+    at: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    await at.agent.session("s").call("propose", {"plan": "p"})
+    with monkeypatch.context() as patched:
+        patched.setattr(AuditRecorder, "healthy", False)
+        if how == "expired":
+            at.clock.ahead_s = 31 * 60
+        else:
+            await at.agent.session("s").close()
+        assert await at.gateway.rooms.pipeline.endings.expire() == 0
+        assert await at.gateway.rooms.store.pending.list_pending("s", at.clock.now()) == ()
+        assert at.ledger.rejected == []
+    await told(at)
+    assert [one["reason"] for one in at.ledger.rejected] == [how]
+
+
+@pytest.mark.req("PREV-13", "STATE-2")
+@pytest.mark.parametrize("how", ["expired", "session closed"])
+async def test_what_is_over_while_its_provider_is_not_reached_waits_for_whoever_reaches_it(
+    at: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    pushed = (await at.agent.session("s").call("propose", {"plan": "p"})).pending
+    assert pushed is not None
+    pending, endings_ = at.gateway.rooms.store.pending, at.gateway.rooms.pipeline.endings
+    with monkeypatch.context() as patched:
+        patched.setattr(type(at.gateway.rooms.directory), "reached", lambda _: frozenset())
+        if how == "expired":
+            at.clock.ahead_s = 30 * 60 + 1
+        else:
+            await at.agent.session("s").close()
+        assert await endings_.expire() == 0
+        assert await pending.claim_pending(pushed.pending_id, "me", at.clock.now()) is None
+        assert at.ledger.rejected == []
+    await told(at)
+    assert [one["reason"] for one in at.ledger.rejected] == [how]
+
+
+@pytest.mark.req("PREV-13")
+async def test_a_gateway_that_drains_expires_nothing(at: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never(_: endings.Endings) -> int:
+        pytest.fail("it is about to exit")
+
+    at.gateway.rooms.pipeline.draining = True
+    monkeypatch.setattr(endings.Endings, "expire", never)
+    await at.gateway._expire_pending()
+
+
+@pytest.mark.req("PREV-13", "PREV-8")
+async def test_a_session_that_cannot_be_read_at_first_is_read_again_before_its_provider_is_told(
+    at: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endings, "PAUSES_S", (0.0, 0.0))
+    find, asked = SessionBook.any, []
+
+    async def failing(book: SessionBook, session_id: str) -> LiveSession:
+        asked.append(session_id)
+        if len(asked) <= 2:
+            raise StateUnavailableError("the database cannot be read")
+        return await find(book, session_id)
+
+    await at.agent.session("s").call("propose", {"plan": "p"})
+    monkeypatch.setattr(SessionBook, "any", failing)
+    at.clock.ahead_s = 31 * 60
+    await told(at)
+    assert len(asked) == 3
