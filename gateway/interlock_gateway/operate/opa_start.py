@@ -9,6 +9,8 @@ from interlock_gateway.core.answer import ActivePolicy
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.operate.policy_keeper import loaded
 from interlock_gateway.operate.policy_start import FIRST_FETCH_S, FirstPolicies, first_policies, open_policies
+from interlock_gateway.policy.checks.problems import Problem
+from interlock_gateway.policy.engine import PolicyUnavailableError
 from interlock_gateway.policy.opa.configured import opa_access, opa_engine
 from interlock_gateway.policy.opa.engine import OpaEngine
 from interlock_gateway.policy.opa.origin import OpaOrigin, UncheckedOrigin, described
@@ -53,15 +55,17 @@ async def start_opa(
         _log.warning("OPA's policies are not checked", extra={"place": engine.shown})
         known = FirstPolicies(described(engine), engine.revision) if engine.ready else first
         return engine, UncheckedOrigin(engine, wanted.watch_s), known
-    return engine, *await _loaded_by_opa(config, engine, stack)
+    return engine, *await _loaded_by_opa(config, clock, engine, stack)
 
 
-async def _loaded_by_opa(config: Config, engine: OpaEngine, stack: AsyncExitStack) -> tuple[OpaOrigin, FirstPolicies]:
+async def _loaded_by_opa(
+    config: Config, clock: Clock, engine: OpaEngine, stack: AsyncExitStack
+) -> tuple[OpaOrigin, FirstPolicies]:
     """What OPA has by itself, when it is fit to decide. One that is not there yet is asked later."""
     reader = OpaReader(opa_access(config), READ_S)
     await reader.start()
     stack.push_async_callback(reader.close)
-    origin = OpaOrigin(engine, reader, config.policy_dir / "opa", config.policy.watch_s)
+    origin = OpaOrigin(engine, reader, config.policy_dir / "opa", config.policy.watch_s, clock)
     try:
         async with asyncio.timeout(FIRST_FETCH_S):
             seen = await origin.look()
@@ -70,7 +74,11 @@ async def _loaded_by_opa(config: Config, engine: OpaEngine, stack: AsyncExitStac
         return origin, FirstPolicies(None, "")
     bundle, problems = await loaded(origin)
     if bundle is not None:
-        await engine.replace(bundle)
+        try:
+            await engine.replace(bundle)
+        except PolicyUnavailableError as error:
+            # Checking took longer than what was read counts. Calls are denied, and the gateway says why.
+            return origin, FirstPolicies(None, seen, (Problem("", 0, "not_loadable", str(error)),))
     return origin, FirstPolicies(bundle, seen, problems)
 
 

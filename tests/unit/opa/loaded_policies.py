@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asked_opa import asking, does, unix
-from interlock_gateway.operate.policy_keeper import loaded
+from asked_opa import HeldClock, asking, does, unix
+from interlock_gateway.config import PolicyConfig
+from interlock_gateway.operate.policy_keeper import PolicyKeeper, loaded
+from interlock_gateway.operate.policy_watch import PolicyWatch
 from interlock_gateway.policy.bundle import make_bundle
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.loader import shipped_policies
@@ -73,6 +75,7 @@ class Reading:
 
     engine: OpaEngine
     origin: OpaOrigin
+    clock: HeldClock
 
     async def take(self) -> tuple[Problem, ...]:
         """What a gateway does when it sees something new; why that was refused."""
@@ -82,6 +85,15 @@ class Reading:
             await self.origin.activated()
         return problems
 
+    def watched(self) -> PolicyWatch:
+        """Who does it in a gateway, by itself; it looks when it is told to."""
+        config = PolicyConfig(engine="opa")
+        return PolicyWatch(
+            PolicyKeeper(
+                config, self.engine, self.clock, origin=self.origin, bundle=None, on_reload=lambda _reload: None
+            )
+        )
+
     async def look_and_take(self) -> tuple[Problem, ...]:
         """Look first."""
         await self.origin.look()
@@ -89,14 +101,17 @@ class Reading:
 
 
 @asynccontextmanager
-async def reading(opa: OpaProcess, kept: Path, access: OpaAccess | None = None) -> AsyncIterator[Reading]:
+async def reading(
+    opa: OpaProcess, kept: Path, access: OpaAccess | None = None, request_s: float = 10.0
+) -> AsyncIterator[Reading]:
     """Both, started; nothing has been looked at yet."""
     at = access or unix(opa.url)
-    async with asking(at, pushes=False, unchecked=False) as engine:
-        reader = OpaReader(at, 10.0)
+    clock = HeldClock()
+    async with asking(at, pushes=False, unchecked=False, clock=clock) as engine:
+        reader = OpaReader(at, request_s)
         await reader.start()
-        origin = OpaOrigin(engine, reader, kept, 1.0)
+        origin = OpaOrigin(engine, reader, kept, 1.0, clock)
         try:
-            yield Reading(engine, origin)
+            yield Reading(engine, origin, clock)
         finally:
             await origin.close()

@@ -61,7 +61,7 @@ class OpaEngine:
         self._breaker = Breaker(bounds.failures, bounds.retry_s, bounds.longest_retry_s)
         self._slots = Slots(bounds.connections, bounds.queued)
         self._answers: Counter[str] = Counter()
-        self._loaded = BundleSource(unchecked=unchecked)
+        self._loaded = BundleSource(clock, unchecked=unchecked)
         self._source: PolicySource = PushedSource(self._client, bounds, clock, bundle) if pushes else self._loaded
         # What OPA was last seen to have; nothing until then, and when it was seen to have nothing.
         self._adopted: ActivePolicy | None = None
@@ -172,10 +172,21 @@ class OpaEngine:
             self._has_answered(bundle.policy)
 
     def refuse(self, policy: ActivePolicy | None, why: str) -> None:
-        """Let a policy that OPA loaded itself decide no more, or with `None` any; `why` is for operators."""
+        """Let nothing that OPA loaded itself decide any more, until it is accepted again; `why` is for operators.
+
+        It is why this policy is refused, or with `None` any. Empty when others have to be looked at first.
+        """
         self._loaded.refuse(policy, why)
-        if self._loaded.expected is None and not self._source.is_ours:
-            self._note(OpaFaultError(Trouble.NOT_ACCEPTED, why))
+        if not self._source.is_ours:
+            self._note(OpaFaultError(Trouble.NOT_ACCEPTED, why or "it has policies that the gateway has not accepted"))
+
+    def offer(self, policy: ActivePolicy, until: float) -> None:
+        """Let `replace` accept a policy that OPA loaded itself, as long as it was not refused, and `until` is ahead."""
+        self._loaded.offer(policy, until)
+
+    def hold(self, until: float) -> bool:
+        """OPA was seen to have what was offered or accepted: it counts `until` then. No, when it counts no more."""
+        return self._loaded.hold(until)
 
     async def look(self) -> None:
         """Ask OPA now which policies it has. Raises `PolicyUnavailableError` when that cannot be told."""

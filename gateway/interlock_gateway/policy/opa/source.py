@@ -22,6 +22,7 @@ Ask: TypeAlias = Callable[[str], Awaitable[PolicyAnswer]]
 BUNDLE_PATH = "interlock/response"
 """What the shipped policies answer a gateway with, in a bundle that OPA loads itself."""
 NOWHERE = "interlock_pushed/nothing"
+_ASKED_AT_MOST = 3
 
 
 class PolicySource(Protocol):
@@ -74,53 +75,89 @@ class BundleSource:
     is_ours = False
     policy_path = f"{BUNDLE_PATH}/policy"
 
-    def __init__(self, *, unchecked: bool = False) -> None:
+    def __init__(self, clock: Clock, *, unchecked: bool = False) -> None:
+        self._clock = clock
         self._unchecked = unchecked
         self._accepted: ActivePolicy | None = None
+        self._offered: ActivePolicy | None = None
+        # How long either counts, on the monotonic clock: whoever reads OPA's policies moves it on.
+        self._until = 0.0
+        # How often another was accepted: two acceptances of one name are not one.
+        self._turn = 0
         self._refused: tuple[ActivePolicy | None, str] | None = None
 
     @property
     def expected(self) -> ActivePolicy | None:
-        """The policy that was accepted last."""
-        return self._accepted
+        """The policy that was accepted last, as long as that counts."""
+        return self._accepted if self._counts() else None
 
     def admit(self, policy: ActivePolicy) -> None:
         """Raise `OpaFaultError` unless decisions of this policy count."""
-        if self._unchecked or policy == self._accepted:
+        if self._unchecked or policy == self.expected:
             return
         why = "the gateway has not accepted"
         if self._refused is not None and self._refused[0] in {None, policy}:
             why = f"the gateway has refused: {self._refused[1]}"
+        elif policy == self._accepted:
+            why = "the gateway has accepted, and could not read again for too long"
         raise OpaFaultError(Trouble.NOT_ACCEPTED, f"it has the policy {policy.revision}, which {why}")
 
     async def decided(self, ask: Ask) -> PolicyAnswer:
-        """The answer, of the policy that was accepted: OPA says which it is in the same evaluation."""
-        answer = await ask(BUNDLE_PATH)
-        self.admit(answer.policy)
-        return answer
+        """The answer, of the policy that was accepted: OPA says which it is in the same evaluation.
+
+        What was asked before that was accepted is asked again: something else may have answered under its name.
+        """
+        for _ in range(_ASKED_AT_MOST):
+            turn = self._turn
+            answer = await ask(BUNDLE_PATH)
+            if turn == self._turn:
+                self.admit(answer.policy)
+                return answer
+        raise OpaFaultError(Trouble.NOT_ACCEPTED, "other policies were accepted each time while it answered")
 
     async def bring(self) -> ActivePolicy | None:
         """Nothing: that is OPA's to do."""
         return None
 
+    def offer(self, policy: ActivePolicy, until: float) -> None:
+        """OPA has this policy, and it may be accepted, until then on the monotonic clock. It ends any other."""
+        if policy != self.expected:
+            self._accepted = None
+        self._offered, self._until = policy, until
+
+    def hold(self, until: float) -> bool:
+        """OPA was seen to have it still, offered or accepted: it counts until then. No, when it counts no more."""
+        if not self._counts():
+            return False
+        self._until = until
+        return True
+
     async def replace(self, bundle: PolicyBundle) -> None:
-        """Let this policy decide, which OPA has: what of its rules was read there was looked at."""
-        if not self._unchecked:
-            self._accepted, self._refused = bundle.policy, None
-        elif bundle.modules:
-            raise PolicyUnavailableError("OPA loads its policies itself (policy.opa.policies: bundle)")
+        """Let this policy decide, which was offered. Raises `PolicyUnavailableError` if it is no longer."""
+        if self._unchecked:
+            if bundle.modules:
+                raise PolicyUnavailableError("OPA loads its policies itself (policy.opa.policies: bundle)")
+            return
+        if bundle.policy != self._offered or not self._counts():
+            problem = "OPA's policies changed, or were not read for too long, while they were checked"
+            raise PolicyUnavailableError(problem)
+        if bundle.policy != self._accepted:
+            self._turn += 1
+        self._accepted, self._offered, self._refused = bundle.policy, None, None
 
     def refuse(self, policy: ActivePolicy | None, why: str) -> None:
-        """Let this policy decide no more, or none that OPA could have."""
-        if policy is None or policy == self._accepted:
-            self._accepted = None
-        self._refused = (policy, why)
+        """Let nothing that OPA has decide any more: `why` is of this policy, or of all; empty when it is not known."""
+        self._accepted = self._offered = None
+        self._refused = (policy, why) if why else None
 
     async def keep_house(self) -> None:
         """Nothing to be done."""
 
     async def close(self) -> None:
         """Nothing is under way."""
+
+    def _counts(self) -> bool:
+        return self._clock.monotonic() < self._until
 
 
 class PushedSource:
