@@ -176,6 +176,35 @@ async def test_policies_that_call_themselves_otherwise_to_calls_than_to_who_look
         assert await failure(at.engine) is UNAVAILABLE
 
 
+@pytest.mark.req("SEC-6", "ENG-5")
+async def test_what_was_accepted_ends_when_opa_has_another_name_also_if_that_cannot_be_read(
+    opa: OpaProcess, socket_directory: Path, tmp_path: Path
+) -> None:
+    async with accepted(opa, socket_directory, tmp_path) as (at, way):
+        way.instead = to(READS, FAULTS["500"])
+        await put_word(opa, "other")
+        with pytest.raises(PolicySourceError, match="500"):
+            await at.origin.look()
+        assert not at.engine.ready
+        await put_word(opa, "hello")
+        assert await failure(at.engine) is UNAVAILABLE
+
+
+@pytest.mark.req("SEC-6", "ENG-5")
+async def test_what_was_accepted_ends_as_soon_as_something_else_was_read_under_its_name(
+    opa: OpaProcess, tmp_path: Path
+) -> None:
+    revision = await put_word(opa, "honest")
+    async with reading(opa, tmp_path) as at:
+        await at.watched().look()
+        assert await said(at.engine) == "honest"
+        liars = policies("liar")
+        await put(opa, liars, data_of("liar", liars, revision=revision))
+        at.clock.ahead_s += READ_AGAIN_S
+        await at.origin.look()
+        assert await failure(at.engine) is UNAVAILABLE, "it is not checked yet"
+
+
 @pytest.mark.req("SEC-6", "LIFE-3")
 async def test_a_reload_takes_nothing_that_may_not_be_read_any_more(
     opa: OpaProcess, socket_directory: Path, tmp_path: Path
