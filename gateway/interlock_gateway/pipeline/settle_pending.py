@@ -89,7 +89,10 @@ class PendingSettlement:
         except AuditUnavailableError:
             # Its intent is in the audit; the answer must not hide what came of it.
             result = replace(result, details={**result.details, "audit": WITHOUT_RECEIPT})
-            _log.warning(WITHOUT_RECEIPT, extra={"call_id": run.call_id, "session_id": run.session_id, "code": code})
+            _log.warning(
+                "the receipt of a settlement could not be written",
+                extra={"call_id": run.call_id, "session_id": run.session_id, "code": code},
+            )
         self._parts.tracer.ended(run, result)
         return result
 

@@ -17,7 +17,7 @@ _WILDCARD = "_"
 class Condition:
     """One statement of a body: its text, its line in the file, and its syntax tree.
 
-    `names` are all names in it: variables, rules, imports, `input` and `data`.
+    `names` are all names in it but those of functions: variables, rules, imports, `input` and `data`.
     """
 
     text: str
@@ -77,8 +77,9 @@ def _end_of_last(source: bytes, end: int, limit: int) -> int:
 
 
 def _names(node: Any) -> Iterator[str]:
+    called = {one["fcn"]["Var"]["value"] for one in nodes(node, "Call") if "Var" in one["fcn"]}
     for found in nodes(node, "Var"):
-        if found["value"] != _WILDCARD:
+        if found["value"] != _WILDCARD and found["value"] not in called:
             yield found["value"]
 
 
