@@ -10,6 +10,7 @@ import random
 from typing import Any
 
 from interlock_gateway.facts import FactRequest, extract
+from interlock_gateway.facts.patterns import expressions, names_of
 
 WORKSPACE = "/workspace"
 
@@ -55,12 +56,15 @@ STATEMENTS = (
     "GRANT ALL ON t TO x", "not sql at all", "UPDATE t SET a = 1 WHERE 1 = 1", "-- x\nSELECT 1",
     "WITH x AS (SELECT 1) SELECT * FROM x",
 )  # fmt: skip
+PATTERNS = ("*", "*.py", ".e*", "src/*", "id_rs?", ".s*/x", "*.pem", "[a-c]*", "cred*.json", "**/.env", "ä?", "c-*")
 _BY_CLASS = {
     "bash": ("command", SCRIPTS),
     "file": ("path", PATHS),
     "webfetch": ("url", URLS),
     "sql": ("query", STATEMENTS),
 }
+# The one kind of strings that the schema says more about: what a pattern of names stands for.
+EXPRESSIONS = sorted({str(one) for text in PATTERNS for one in expressions(names_of(text)).values()})
 _DEEPEST = 12
 
 
@@ -198,6 +202,8 @@ class InputGenerator:
         return [self._of(schema.get("items", {}), depth + 1, noise) for _ in range(count)]
 
     def _scalar(self, kind: str | None, schema: dict[str, Any], depth: int) -> Any:
+        if kind == "string" and "pattern" in schema:
+            return self._chance.choice(EXPRESSIONS)
         if kind == "string":
             return self._word()
         if kind in {"integer", "number"}:

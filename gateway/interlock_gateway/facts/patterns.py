@@ -12,6 +12,11 @@ SPECIAL = re.compile(r"[*?\[]")
 _CLASS = re.compile(r"\[[^\[\]\\]+\]")
 _NOTHING = r"\x{0}"
 _BRACES = re.compile(r"\{([^{}]*)\}")
+_EXPRESSION = r"^\(\?m\)\^\(\?:(?:[a-z0-9.*?:()|\[\]^]|\\x\{[0-9a-f]+\})*\)\$$"
+EXPRESSIONS: dict[str, object] = {
+    key: {"type": "string", "pattern": _EXPRESSION} for key in ("name", "begins", "ends", "directory")
+}
+"""The schemas of what `expressions` gives: regular expressions in words that all engines read alike."""
 _ALTERNATIVES = 64
 _NESTED = 40
 """How deep expressions nest; engines refuse some hundred."""

@@ -25,7 +25,7 @@ told if {
 
 command_told(command) if {
 	name_told(command)
-	subcommand_told(command)
+	type_name(command.subcommand) in {"string", "null"}
 	_ = command.interprets
 	is_array(command.argv)
 	is_array(command.flags)
@@ -42,31 +42,19 @@ name_told(command) if {
 	command.dynamic_name == true
 }
 
-subcommand_told(command) if {
-	is_string(command.subcommand)
-} else if {
-	command.subcommand == null
-}
-
 path_told(path) if {
-	place_told(path.command)
+	type_name(path.command) in {"number", "null"}
 	_ = path.normalised
 	is_string(path.role)
 	is_string(path.given)
+	glob_told(path)
+}
+
+glob_told(path) if {
 	path.glob == false
 } else if {
-	place_told(path.command)
-	_ = path.normalised
-	is_string(path.role)
-	is_string(path.given)
 	path.glob == true
 	pattern_told(path.pattern)
-}
-
-place_told(index) if {
-	is_number(index)
-} else if {
-	index == null
 }
 
 pattern_told(pattern) if pattern == null
@@ -100,7 +88,7 @@ tame if {
 	every write in found.writes {
 		write.inside == true
 	}
-	count(secret_words) == 0
+	no_secret_words
 	files := data.interlock.settings.file
 	every path in found.paths {
 		path.inside == true

@@ -122,11 +122,14 @@ async def test_other_obligations_and_no_decision_at_all_are_differences_too(sock
 
 
 @pytest.mark.req("LIFE-5")
-@pytest.mark.parametrize(("source", "why"), [(LOOPS, "policy_timeout"), (CRASHES, "policy_crashed")])
+@pytest.mark.parametrize(
+    ("source", "why", "timeout_s"), [(LOOPS, "policy_timeout", 0.25), (CRASHES, "policy_crashed", 10.0)]
+)
 async def test_a_candidate_that_loops_or_crashes_hurts_only_itself(
-    socket_directory: Path, source: str, why: str
+    socket_directory: Path, source: str, why: str, timeout_s: float
 ) -> None:
-    async with bench(socket_directory, policy=shadowing(socket_directory, source, queue=5)) as at:
+    policy = shadowing(socket_directory, source, queue=5, timeout_s=timeout_s)
+    async with bench(socket_directory, policy=policy) as at:
         evaluator = await evaluator_of(at)
         active = at.gateway.rooms.engine
         before = active.process_ids

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from facts_calls import Bash, Facts
 from interlock_gateway.facts import listing
 from interlock_gateway.facts.listing import Listing, TooMuchError
-from interlock_gateway.facts.patterns import alternatives, expressions, name_pattern, names_of
+from interlock_gateway.facts.patterns import EXPRESSIONS, alternatives, expressions, name_pattern, names_of
 
 pytestmark = pytest.mark.req("PIPE-5")
 
@@ -117,6 +118,20 @@ def test_expressions_say_what_a_pattern_can_stand_for(pattern: str, key: str, te
     expression = expressions(names_of(pattern))[key]
     assert isinstance(expression, str)
     assert bool(re.search(_python(expression), text)) is can
+
+
+@pytest.mark.parametrize("text", [*NAMES, *PATTERNS, "{a,b}*", "$x", "a|b", "(x)+", "\\d", "İ*", "\u0000?", "😀*"])
+def test_expressions_are_written_in_words_that_engines_read_alike(text: str) -> None:
+    schema = {"properties": EXPRESSIONS, "required": list(EXPRESSIONS), "additionalProperties": False}
+    assert jsonschema_rs.is_valid(schema, expressions(names_of(text)))
+
+
+NOT_WRITTEN = ["", "a", "{a,b}", "(?m)^(?:a{a,b})$", "(?m)^(?:\\d)$", "(?m)^(?:a)$\n", "(?m)^(?:A)$"]
+
+
+@pytest.mark.parametrize("text", NOT_WRITTEN)
+def test_what_no_pattern_becomes_is_no_expression(text: str) -> None:
+    assert not jsonschema_rs.is_valid(EXPRESSIONS["name"], text)
 
 
 def test_where_a_tool_lets_a_wildcard_stand_for_a_dot_it_may() -> None:

@@ -50,7 +50,7 @@ def test_replays_cost_what_their_decisions_cost_with_one_process_and_with_severa
     # What starting processes takes is measured by itself and taken off; where that was unusual, the rest says nothing.
     kept = []
     for _ in range(3):
-        found = figures("replay.py", "--decisions", "600")
+        found = figures("replay.py", "--decisions", "3000")
         assert [one["what"] for one in found] == ["a plain call of 1 KB", *["the calls of a day"] * 2]
         assert found[0]["processes"] == 1
         kept.append([one["per_processor_second"] for one in found])

@@ -4,7 +4,7 @@ import re
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.facts.arguments import Argument, find
-from interlock_gateway.facts.patterns import alternatives, expressions, name_pattern, names_of
+from interlock_gateway.facts.patterns import EXPRESSIONS, alternatives, expressions, name_pattern, names_of
 from interlock_gateway.facts.places import Place, Workspace
 from interlock_gateway.facts.registry import Extractor, Section
 from interlock_gateway.facts.request import FactRequest
@@ -139,10 +139,7 @@ _PATTERN: dict[str, object] = {
     "argument": _STRING,
     "given": _STRING,
     "broad": _BOOLEAN,
-    "name": _STRING,
-    "begins": _STRING,
-    "ends": _STRING,
-    "directory": _STRING,
+    **EXPRESSIONS,
 }
 _SCHEMA: dict[str, object] = {
     "type": "object",

@@ -1,5 +1,7 @@
 """The shape of the `bash` part of a facts document, as JSON Schema (draft 2020-12)."""
 
+from interlock_gateway.facts.patterns import EXPRESSIONS
+
 _STRING: dict[str, object] = {"type": "string"}
 _BOOLEAN: dict[str, object] = {"type": "boolean"}
 _MAYBE_STRING: dict[str, object] = {"type": ["string", "null"]}
@@ -77,10 +79,7 @@ _PATTERN = _object(
         "known": _BOOLEAN,
         "matches": _STRINGS,
         "links": _STRINGS,
-        "name": _STRING,
-        "begins": _STRING,
-        "ends": _STRING,
-        "directory": _STRING,
+        **EXPRESSIONS,
     },
     nullable=True,
 )
@@ -97,7 +96,6 @@ _PATH = _object(
         **_SPOT,
     }
 )
-_ONLY: dict[str, object] = dict.fromkeys(("name", "begins", "ends", "directory"), _STRING)
 _SEARCH = _object(
     {
         "command": {"type": "integer", "minimum": 0},
@@ -109,7 +107,7 @@ _SEARCH = _object(
         "known": _BOOLEAN,
         "names": _STRINGS,
         "endings": _STRINGS,
-        "only": _list(_object(_ONLY)),
+        "only": _list(_object(EXPRESSIONS)),
     }
 )
 _WRITE = _object({"command": _MAYBE_INDEX, "operator": _STRING, "given": _STRING, "dynamic": _BOOLEAN, **_SPOT})

@@ -24,6 +24,7 @@ _REST = re.compile(
     + _TEXT
 )
 _RESOLUTION = b',"resolution":'
+_ERASED = b',"erased":['
 _INPUT = b',"input":'
 _RESULT = b',"result":'
 _METRICS = b',"metrics":{'
@@ -76,17 +77,19 @@ def recorded(line: bytes) -> Recorded | None:
     given = line.find(_INPUT, metrics)
     if result < 0 or metrics < 0 or (given >= 0 and line[end - 1 : end] != b"}"):
         return None
-    if _RESOLUTION in line[metrics:given]:  # who resolves may say anything there, also what an input begins with
+    before_input = line[metrics:given]
+    if _RESOLUTION in before_input:  # who resolves may say anything there, also what an input begins with
         return None
+    revision, principal, tool = rest.groups()
     return Recorded(
-        sequence=int(begun[1]),
-        decision_id=begun[3].decode(),
-        revision=rest[1].decode(),
-        principal=_text(rest[2]),
-        tool=_text(rest[3]),
-        result=line[result + len(_RESULT) : metrics],
-        policy_input=line[given + len(_INPUT) : end] if given >= 0 else b"",
-        is_whole=given < 0 or b',"erased":[' not in line[metrics:given],
+        int(begun[1]),
+        begun[3].decode(),
+        revision.decode(),
+        _text(principal),
+        _text(tool),
+        line[result + len(_RESULT) : metrics],
+        line[given + len(_INPUT) : end] if given >= 0 else b"",
+        given < 0 or _ERASED not in before_input,
     )
 
 

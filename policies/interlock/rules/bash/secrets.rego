@@ -53,11 +53,32 @@ secret_words contains word if {
 	list := data.interlock.settings.file
 	some command in script.commands
 	some word in command.argv
+	long_option(word)
+	secret_text(list, option_value(word))
+	not regex.match(`^--exclude(-dir)?=`, word)
+}
+
+# Seen at once in most scripts: no option is long enough to name a file, and no operand, as it stands, is named like a
+# secret. One with a colon would be read in another way.
+no_secret_words if {
+	count(secret_operands) == 0
+	every command in script.commands {
+		every word in command.argv {
+			not long_option(word)
+		}
+		every operand in command.operands {
+			is_string(operand)
+			not contains(operand, ":")
+		}
+	}
+} else if {
+	count(secret_words) == 0
+}
+
+long_option(word) if {
 	is_string(word)
 	startswith(word, "-")
 	count(word) > 4
-	secret_text(list, option_value(word))
-	not regex.match(`^--exclude(-dir)?=`, word)
 }
 
 # What a search looks for is no file.
