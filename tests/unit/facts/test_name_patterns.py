@@ -131,7 +131,7 @@ NOT_WRITTEN = ["", "a", "{a,b}", "(?m)^(?:a{a,b})$", "(?m)^(?:\\d)$", "(?m)^(?:a
 
 @pytest.mark.parametrize("text", NOT_WRITTEN)
 def test_what_no_pattern_becomes_is_no_expression(text: str) -> None:
-    assert not jsonschema_rs.is_valid(EXPRESSIONS["name"], text)
+    assert not jsonschema_rs.is_valid({"properties": EXPRESSIONS}, {"name": text})
 
 
 def test_where_a_tool_lets_a_wildcard_stand_for_a_dot_it_may() -> None:
