@@ -86,6 +86,7 @@ plainly_set(assignment) if {
 # A small script in the command itself, of a kind that can neither run nor write anything but what it is given.
 small_script(command) if {
 	command.interprets.source == "argument"
+	is_string(command.interprets.code)
 	some pattern in data.interlock.settings.bash.routine_scripts[command.interprets.language]
 	regex.match(pattern, command.interprets.code)
 	working(command)
@@ -127,6 +128,7 @@ working_as(command, condition) if {
 		not contains_any(operand, object.get(condition, "never", []))
 	}
 	not grave_task(command, condition)
+	worded(command, condition)
 }
 
 given_one(_, condition) if not condition.given
@@ -136,14 +138,18 @@ given_one(command, condition) if given_any(command, condition.given)
 operands_known(command, condition) if given_any(command, object.get(condition, "free_with", []))
 
 operands_known(command, condition) if {
-	every operand in command.operands {
+	every operand in own_operands(command, condition) {
 		one_of(operand, object.get(condition, "operands", ["*"]))
 	}
 }
 
 begins_known(_, condition) if not condition.first
 
-begins_known(command, condition) if one_of(command.operands[0], condition.first)
+# Before it there is no option, which could have it as its value.
+begins_known(command, condition) if {
+	command.argv[1] == command.operands[0]
+	one_of(command.operands[0], condition.first)
+}
 
 # Wherever the name of the subcommand stands, one of these words comes next.
 followed(_, condition) if not condition.then
@@ -191,8 +197,33 @@ harmless(command) if {
 		not operand in secret_operands
 		not in_the_net(operand)
 	}
+	every word in command.argv {
+		not carries(word)
+	}
 	not writes_guarded(command)
 }
+
+# An option has in its value a place in the net, one outside, a file that others act on, or a secret.
+carries(word) if {
+	startswith(word, "-")
+	count(word) > 3
+	regex.match(`[=:,/@.]`, word)
+	leads_elsewhere(word)
+}
+
+leads_elsewhere(word) if {
+	regex.match(`://|=[^/ ]+@[^/ ]+:|[=:,][^=:,]*[=:,](/|~/|\.\.(/|$))`, word)
+} else if {
+	# What is left out, or configures, is not written.
+	not regex.match(`^-+[a-z-]*(exclude|ignore|skip|config)`, lower(word))
+	parts := regex.split(`[=:,/@]`, lower(word))
+	some part in array.concat(parts, [substring(parts[0], 2, -1)])
+	guarded_or_secret(part)
+}
+
+guarded_or_secret(name) if data.interlock.rules.file.guarded(name)
+
+guarded_or_secret(name) if data.interlock.rules.file.secret(data.interlock.settings.file, name, [name])
 
 in_the_net(operand) if {
 	contains(operand, ":")
@@ -227,6 +258,8 @@ writing_files(command) if {
 	command.interprets.source == "argument"
 } else if {
 	command.subcommand == "mv"
+} else if {
+	strings.any_prefix_match(command.flags, ["-o", "--out", "--target-dir", "--dest"])
 }
 
 # Directories that builds make again: `rm -rf dist`.

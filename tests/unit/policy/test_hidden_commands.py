@@ -17,6 +17,88 @@ SCRIPTS = [
 ]
 HARMLESS = ["ls -la src", "git status && git diff", "grep -rn 'rm -rf' src | head", "cat notes.txt | sort | uniq -c"]
 
+# What an agent does all day, and what only looks.
+WORK = [
+    *filter(
+        None,
+        r"""
+ls -la src
+git status
+git diff
+pytest -q
+pytest -k 'a and b'
+pytest -p no:cacheprovider
+npm test
+cargo test
+go test ./...
+go test -run '^TestX$/sub' ./x
+go build -ldflags="-X main.v=1" ./cmd/x
+go list -m all
+mvn -q test
+mvn -q -DskipTests package
+mvn -pl web -P ci verify
+mvn dependency:tree
+dotnet test
+dotnet build -c Release --no-restore -p:Version=1.2.3
+docker build -t app .
+git fetch origin
+git fetch origin pull/87/head:pr-87
+git fetch --prune origin
+git pull --rebase
+git pull origin main
+git stash
+git stash push -m 'half done'
+git commit -m 'fix: a=b'
+git log --pretty=format:%H --since=2.weeks
+git log --format='%h %s'
+git worktree add wt main
+tox -e py311
+tox -e py311 -- tests/test_import.py
+nox -s lint test
+npx jest
+npx tsc --noEmit
+npx playwright test
+uv run pytest -q
+uv run --frozen --group=dev pytest
+yarn test
+yarn run lint
+yarn run test:unit
+yarn workspace web test
+npm run build -- --env dev
+sbt test
+sbt 'testOnly shop.CartSpec'
+cmake -S . -B build -DFOO=bar
+cmake --build build --target x
+ninja -C build
+argocd app get shop
+argocd app diff shop --refresh
+kubectl diff -k overlays/dev
+kustomize build overlays/dev
+flake8 --exclude=.git,build src
+jq .a notes.yaml
+xxd -l 16 notes.txt
+python -m json.tool --indent 4 x
+awk -F, '{print $1}' x
+git config --get user.name
+git config --global --list
+git config user.name
+git rev-list --count HEAD
+git for-each-ref
+git show-ref
+git check-ignore -v x
+git remote get-url origin
+column -t -s, x
+tar -tzf x.tar
+tar -tf x.tar
+unzip -l x.zip
+openssl version
+ps aux
+ps -ef
+npm pkg get version
+""".splitlines(),
+    )
+]
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> str:
@@ -36,3 +118,7 @@ async def test_no_hidden_command_is_allowed(engine: EmbeddedEngine, workspace: s
 
 async def test_plain_reading_is_allowed(engine: EmbeddedEngine, workspace: str) -> None:
     assert [script for script in HARMLESS if await verdict(engine, script, workspace) != "allow"] == []
+
+
+async def test_daily_work_is_allowed(engine: EmbeddedEngine, workspace: str) -> None:
+    assert [script for script in WORK if await verdict(engine, script, workspace) != "allow"] == []

@@ -99,12 +99,13 @@ reading_as(command, condition) if {
 	count(command.operands) <= object.get(condition, "most_operands", count(command.operands))
 }
 
-# Operands that are named like files with secrets, whether or not the gateway sees such a file: `.env`, `HEAD:.env`.
+# Operands that are named like files with secrets, whether or not the gateway sees such a file: `.env`, `HEAD:.env`,
+# `key=.env`, `@.env`, `:(top).env`.
 secret_operands contains operand if {
 	list := data.interlock.settings.file
 	some command in script.commands
 	some operand in command.operands
 	is_string(operand)
-	segments := split(replace(lower(operand), ":", "/"), "/")
+	segments := regex.split(`[:/=@)]`, lower(operand))
 	data.interlock.rules.file.secret(list, segments[count(segments) - 1], segments)
 }
