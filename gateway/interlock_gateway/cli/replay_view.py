@@ -19,9 +19,7 @@ _EXAMPLES = 2
 def blocks(tally: Tally, plan: Plan) -> list[Block]:
     """The result for people."""
     if not tally.decisions:
-        said = (
-            "no decision was replayed, so nothing is known: there is none of policy in these receipts and this period"
-        )
+        said = "no decision was replayed, so nothing is known: these receipts have none of policy in this period"
         return [Fields(_facts(tally, plan)), Text(said)]
     found = [Fields(_facts(tally, plan))]
     if not tally.changes:
