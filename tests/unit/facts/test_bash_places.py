@@ -115,8 +115,6 @@ PARTS = [
     ("mypy @../x", ["../x"]),
     ("zap --args=@.env", [".env"]),
     # What git names: in a commit, in the index, by lines, by patterns with something before them.
-    ("git show HEAD:.env", [".env"]),
-    ("git show :0:.env", [".env"]),
     ("git log -L1,5:.env", [".env"]),
     ("git diff HEAD -- ':(top).env'", [".env"]),
     ("git show HEAD -- ':(icase).ENV'", [".ENV"]),
@@ -134,7 +132,7 @@ PARTS = [
     ("tr :/ _", [":/"]),
     ("echo a:/b", []),
     ("zap http://localhost:8080/x?path=/etc --url=https://x/y:/z", []),
-    ("git show HEAD:README.md @{u} HEAD~1", []),
+    ("git show HEAD:README.md HEAD:.env @{u} HEAD~1", []),
     ("docker run -v cache:/root x", []),
     ("npm view react@18", []),
 ]

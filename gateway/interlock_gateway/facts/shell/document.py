@@ -258,7 +258,7 @@ def _interprets(found: Found) -> JsonObject | None:
     if interpretation is None:
         return None
     script, code = interpretation.script, interpretation.code
-    given = found.words[code] if code is not None and code < len(found.words) else None
+    given = found.words[code] if code is not None and code < len(found.words) else interpretation.attached
     return {
         "language": interpretation.language,
         "source": interpretation.source,

@@ -96,7 +96,8 @@ def other(name: str, words: list[Word]) -> Effects:
     word = given or _code_word(language, words) or _first_operand(language, parsed)
     if word is not None:
         position = next((index for index, candidate in enumerate(words) if candidate is word), None)
-        return Effects(interprets=Interpretation(language, "argument", code=position))
+        attached = word if position is None else None
+        return Effects(interprets=Interpretation(language, "argument", code=position, attached=attached))
     file = parsed.given.get("f") or parsed.given.get("file") if language in {*_FIRST_OPERAND_IS_CODE, "php"} else None
     return Effects(interprets=_from([file] if file else parsed.operands, language))
 

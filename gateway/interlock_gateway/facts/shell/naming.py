@@ -76,7 +76,9 @@ def _parts(text: str, program: str | None) -> list[str]:
     if program in _OF_TEXT and not text.startswith("-"):
         return []
     before, url, _ = text.partition("://")
-    pieces = (_PARTS_OF_VALUES if program in _OF_OTHER_HOSTS else _PARTS).split(before)
+    # Before a colon in an operand of git's stands a commit: the file lies there.
+    elsewhere = program in _OF_OTHER_HOSTS or (program == "git" and not text.startswith("-"))
+    pieces = (_PARTS_OF_VALUES if elsewhere else _PARTS).split(before)
     if url:
         pieces.pop()
     if not text.startswith("-"):
