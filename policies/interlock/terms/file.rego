@@ -63,6 +63,9 @@ secret(list, name, segments) if {
 } else if {
 	some segment in segments
 	list.secret_directories[segment]
+} else if {
+	count(segments) > 1
+	list.secret_places[concat("/", array.slice(segments, count(segments) - 2, count(segments)))]
 }
 
 # No name of a secret is one that a pattern may stand for: its facts say so in regular expressions.
