@@ -57,8 +57,7 @@ secret(list, name, segments) if {
 	list.secret_extensions[parts[count(parts) - 1]]
 	count(parts) > 1
 } else if {
-	some prefix in list.secret_prefixes
-	startswith(name, prefix)
+	strings.any_prefix_match(name, list.secret_prefixes)
 	not list.public_names[name]
 } else if {
 	some segment in segments
