@@ -22,4 +22,5 @@ class ExitCode(IntEnum):
     UNREACHABLE = 3, "The gateway cannot be reached, or cannot work now."
     WAITING = 4, "Nothing ran yet: the call waits for `resolve`, for a person, or for a deliverable."
     UNKNOWN = 5, "It is not known whether it took effect; look before trying again."
+    NOTHING = 6, "There was nothing to look at, so nothing is said."
     INTERRUPTED = 130, "Interrupted (Ctrl-C)."

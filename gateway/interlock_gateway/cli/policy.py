@@ -72,12 +72,15 @@ def run_all(
 ) -> None:
     """Run the tests of the policies (`_test.rego`) and decision cases, and show what they reach.
 
+    The tests that ship run on what ships, those of an overlay on the overlay; with one, its lines alone are counted.
     With `--engine opa` each runs on the program opa of this machine too, and fails when it comes out otherwise there.
     The exit code is 1 when one fails, or when they reach less than `--coverage`.
     """
     settings = load_config(config, os.environ)
     opa = find_opa() if engine is EngineChoice.OPA else None
-    report = run_tests(overlays=chosen_overlays(overlay, settings), cases=cases, opa=opa)
+    report = run_tests(
+        profile=settings.policy.profile, overlays=chosen_overlays(overlay, settings), cases=cases, opa=opa
+    )
     enough = report.coverage * _PERCENT >= coverage
     shown = {"ok": report.passed and enough, "coverage": report.coverage, **asdict(report)}
     if opa is not None:

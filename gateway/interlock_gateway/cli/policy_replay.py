@@ -21,7 +21,8 @@ from interlock_gateway.cli.screen import OutputFormat, Screen
 from interlock_gateway.config import Config
 from interlock_gateway.config_loader import load_config
 from interlock_gateway.policy.replay.comparing import Direction
-from interlock_gateway.policy.replay.running import OnProgress, Period, Plan, replay
+from interlock_gateway.policy.replay.period import Period, PeriodError, period
+from interlock_gateway.policy.replay.running import OnProgress, Plan, replay
 from interlock_gateway.policy.replay.tally import Tally
 
 EXAMPLES = examples(
@@ -31,7 +32,7 @@ EXAMPLES = examples(
 
 
 class FailOn(StrEnum):
-    """What makes the exit code 1."""
+    """What makes the exit code 1. With any but `nothing` it is 6 when no decision was replayed."""
 
     CHANGED = "changed"
     LOOSENED = "loosened"
@@ -45,8 +46,8 @@ OverlaysToTry = Annotated[
     list[Path] | None, typer.Option("--overlay", help="An overlay to try, in place of those configured.")
 ]
 ProfileToTry = Annotated[str, typer.Option(help="The profile to try, in place of the one configured.")]
-Since = Annotated[str, typer.Option(help="Only from this time on, RFC 3339 in UTC or the beginning of one.")]
-Until = Annotated[str, typer.Option(help="Only before this time.")]
+Since = Annotated[str, typer.Option(help="Only from this time on: RFC 3339 or its beginning; without an offset, UTC.")]
+Until = Annotated[str, typer.Option(help="Only before this time, written alike.")]
 Verified = Annotated[
     bool, typer.Option("--verify", help="Verify the receipts first, and replay none when something is wrong.")
 ]
@@ -58,7 +59,14 @@ Baseline = Annotated[
         " change: says how many are not reproduced.",
     ),
 ]
-Failing = Annotated[FailOn, typer.Option("--fail-on", help="What makes the exit code 1.", show_choices=True)]
+Failing = Annotated[
+    FailOn,
+    typer.Option(
+        "--fail-on",
+        help="What makes the exit code 1; it is 6 when there was no decision to replay, but for `nothing`.",
+        show_choices=True,
+    ),
+]
 Processes = Annotated[int, typer.Option(min=0, max=256, help="How many processes; 0 for one on each core.")]
 Timeout = Annotated[float, typer.Option(min=0.01, help="Processor time that one evaluation may take, in seconds.")]
 
@@ -83,12 +91,14 @@ def replay_decisions(
 
     Reads the receipts on this machine; no gateway is needed, and nothing is dispatched. What would be loosened comes
     first. A decision that the configured policies made and do not reproduce (secrets are masked in receipts) is told
-    apart from one that would change. The exit code is 0 when nothing would change, 1 when something would.
+    apart from one that would change. The exit code is 0 when nothing would change, 1 when something would, 6 when there
+    was no decision to replay.
     """
     settings = load_config(config, os.environ)
     directory = _receipts(settings, audit_dir)
     if against is None and not overlay and not profile:
         raise typer.BadParameter("name the policies to try", param_hint="--against, --overlay or --profile")
+    between = _between(since, until)
     if verified:
         _verify(directory, settings)
     plan = Plan(
@@ -96,13 +106,20 @@ def replay_decisions(
         candidate=candidate_bundle(settings, against, overlay, profile),
         baseline=configured_bundle(settings),
         always=baseline,
-        period=Period(since, until),
+        period=between,
         processes=processes,
         seconds=timeout,
         memory_bytes=settings.policy.max_worker_bytes,
     )
     tally = _replayed(plan, Screen(output))
-    raise typer.Exit(ExitCode.REFUSED if _fails(tally, fail_on) else ExitCode.OK)
+    raise typer.Exit(_ends(tally, fail_on))
+
+
+def _between(since: str, until: str) -> Period:
+    try:
+        return period(since, until)
+    except PeriodError as error:
+        raise CommandError(error.message, ExitCode.USAGE) from error
 
 
 def _receipts(settings: Config, given: Path | None) -> Path:
@@ -121,10 +138,13 @@ def _replayed(plan: Plan, screen: Screen) -> Tally:
     return tally
 
 
-def _fails(tally: Tally, fail_on: FailOn) -> bool:
+def _ends(tally: Tally, fail_on: FailOn) -> ExitCode:
     if fail_on is FailOn.NOTHING:
-        return False
-    return tally.changed(Direction.LOOSENED) > 0 if fail_on is FailOn.LOOSENED else bool(tally.changes)
+        return ExitCode.OK
+    if not tally.decisions:
+        return ExitCode.NOTHING
+    fails = tally.changed(Direction.LOOSENED) > 0 if fail_on is FailOn.LOOSENED else bool(tally.changes)
+    return ExitCode.REFUSED if fails else ExitCode.OK
 
 
 def _verify(directory: Path, settings: Config) -> None:

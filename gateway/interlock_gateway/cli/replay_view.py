@@ -19,7 +19,8 @@ _EXAMPLES = 2
 def blocks(tally: Tally, plan: Plan) -> list[Block]:
     """The result for people."""
     if not tally.decisions:
-        return [Fields(_facts(tally, plan)), Text("no decision of policy to replay in this period")]
+        said = "no decision was replayed, so nothing is known: these receipts have none of policy in this period"
+        return [Fields(_facts(tally, plan)), Text(said)]
     found = [Fields(_facts(tally, plan))]
     if not tally.changes:
         return [*found, Text("nothing would change")]
@@ -80,7 +81,7 @@ def _facts(tally: Tally, plan: Plan) -> list[tuple[str, Any]]:
     partial = sum(seen.partial for seen in tally.changes.values())
     return [
         ("candidate", f"{plan.candidate.revision}, profile {plan.candidate.profile}"),
-        ("decisions", f"{tally.decisions:,} replayed; {changed or 'none'} would change"),
+        ("decisions", f"{tally.decisions:,} replayed; {changed or 'none'} would change" if tally.decisions else "none"),
         ("left out", ", ".join(f"{count:,} {words}" for count, words in left_out if count)),
         ("partial inputs", _partial(tally, partial)),
         ("not reproduced", _not_reproduced(tally)),

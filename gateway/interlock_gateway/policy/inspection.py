@@ -8,6 +8,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -49,9 +50,12 @@ def refuse_unsafe(bundle: PolicyBundle, *, tests_are_loaded: bool = False) -> No
         raise PolicySourceError(f"{first.file}:{first.line}", f"{first.message} [{first.code}]{others}")
 
 
-def run_rego_tests(bundle: PolicyBundle) -> TestReport:
-    """The outcome of the bundle's `_test.rego` files, with coverage. Raises `InspectionError`."""
-    answer = _ask("test", bundle, TEST_TIMEOUT_S)
+def run_rego_tests(bundle: PolicyBundle, counted: Collection[str] | None = None) -> TestReport:
+    """The outcome of the bundle's `_test.rego` files, with the coverage of the files `counted`, or of all.
+
+    Raises `InspectionError`.
+    """
+    answer = _ask("test", bundle, TEST_TIMEOUT_S, counted=None if counted is None else sorted(counted))
     return TestReport(
         results=tuple(TestResult(**result) for result in answer["results"]),
         not_covered={file: tuple(lines) for file, lines in answer["not_covered"].items()},
@@ -64,11 +68,13 @@ def explain(bundle: PolicyBundle, input_json: str, timeout_s: float = CHECK_TIME
     return read_report(_ask("explain", bundle, timeout_s, input_json))
 
 
-def _ask(task: Task, bundle: PolicyBundle, timeout_s: float, input_json: str = "") -> Any:
+def _ask(
+    task: Task, bundle: PolicyBundle, timeout_s: float, input_json: str = "", *, counted: list[str] | None = None
+) -> Any:
     try:
         done = subprocess.run(  # noqa: S603 - our own module, and no shell
             [sys.executable, "-I", "-m", __name__, task, str(timeout_s + LAST_RESORT_S)],
-            input=json.dumps({"bundle": asdict(bundle), "input": input_json}).encode(),
+            input=json.dumps({"bundle": asdict(bundle), "input": input_json, "counted": counted}).encode(),
             capture_output=True,
             timeout=timeout_s,
             check=False,
@@ -95,7 +101,7 @@ def _answer(task: str, request: dict[str, Any]) -> Any:
         given[name] = tuple((path, source) for path, source in given[name])
     bundle = PolicyBundle(**given)
     if task == "test":
-        return asdict(run_here(bundle))
+        return asdict(run_here(bundle, request["counted"]))
     if task == "explain":
         from interlock_gateway.policy.explain.evaluate import explain_here  # noqa: PLC0415 - see above
 

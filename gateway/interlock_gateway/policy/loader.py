@@ -13,6 +13,7 @@ from interlock_gateway.policy.direction_files import read_directions
 from interlock_gateway.policy.directions import refuse_looser
 from interlock_gateway.policy.exemptions import Exemption, indexed, read_exemptions
 from interlock_gateway.policy.inspection import refuse_unsafe
+from interlock_gateway.policy.overlay_files import refuse_unread
 from interlock_gateway.policy.settings import PolicySourceError, override, read_yaml
 
 CUSTOM_PACKAGE = "interlock.custom"
@@ -166,6 +167,7 @@ def _read_overlay(overlay: Path, now: float) -> _Overlay:
     stray = [path for path, top in tops.items() if top != "custom" and not top.startswith(".")]
     if stray:
         raise PolicySourceError(str(stray[0]), "rules of an overlay belong in its directory custom/")
+    refuse_unread(overlay)
     rules = overlay / "custom"
     sources = read_sources(rules, f"{overlay.name}/custom/") if rules.is_dir() else {}
     for path, source in sources.items():
@@ -175,6 +177,11 @@ def _read_overlay(overlay: Path, now: float) -> _Overlay:
     if unknown := data.keys() - _OVERLAY_KEYS:
         problem = f"unknown key {min(unknown)}; an overlay's data.yaml holds settings and exemptions"
         raise PolicySourceError(str(data_file), problem)
+    if not data and all(path.endswith(TEST_SUFFIX) for path in sources):
+        problem = (
+            "is an overlay that says nothing: it has neither rules in custom/ nor settings or exemptions in data.yaml"
+        )
+        raise PolicySourceError(str(overlay), f"{problem} (`settings: {{}}` there says that it is meant so)")
     exemptions = read_exemptions(data.get("exemptions", []), str(data_file), now=now)
     return _Overlay(sources, data.get("settings", {}), exemptions, str(data_file))
 
@@ -199,7 +206,9 @@ def _rule_names(sources: Iterable[str]) -> list[str]:
 
 def _check_package(path: str, source: str) -> None:
     header = _PACKAGE.search(source)
-    package = header[1] if header else ""
+    if header is None:
+        raise PolicySourceError(f"{path}:1", f"is not valid Rego: it does not begin with `package {CUSTOM_PACKAGE}`")
+    package = header[1]
     own = (CUSTOM_PACKAGE, f"{CUSTOM_PACKAGE}_test") if path.endswith(TEST_SUFFIX) else (CUSTOM_PACKAGE,)
     if package not in own and not package.startswith(f"{CUSTOM_PACKAGE}."):
-        raise PolicySourceError(path, f"an overlay's rules are in package {CUSTOM_PACKAGE}, not {package or 'none'}")
+        raise PolicySourceError(path, f"an overlay's rules are in package {CUSTOM_PACKAGE}, not {package}")

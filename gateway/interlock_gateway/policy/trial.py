@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ def evaluate_once(bundle: PolicyBundle, input_json: bytes) -> bytes:
 
 def run_tests(
     *,
+    profile: str = "standard",
     overlays: Sequence[Path] = (),
     directory: Path | None = None,
     cases: Path | None = None,
@@ -36,17 +37,36 @@ def run_tests(
 ) -> TestReport:
     """The outcome of every Rego test of the shipped policies, or of those in `directory`, and of the overlays.
 
-    After it comes that of every decision case under `cases`. With `opa` each runs there, too, and fails when it comes
-    out otherwise. Raises `PolicySourceError`, `PolicyUnavailableError`, `InspectionError` or `OpaProgramError`.
+    The tests of the former run on their own settings, which they assume, and those of overlays on the overlays under
+    `profile`. With overlays, their lines alone are counted: what is shipped was covered before it was. After it comes
+    the outcome of every decision case under `cases`. With `opa` each runs there, too, and fails when it comes out
+    otherwise. Raises `PolicySourceError`, `PolicyUnavailableError`, `InspectionError` or `OpaProgramError`.
     """
-    bundle = load_bundle(overlays=overlays, directory=directory)
-    report = run_rego_tests(bundle)
-    if opa is not None:
-        report = replace(report, results=_also(report.results, opa.test(bundle)))
+    whole = load_bundle(profile=profile, overlays=overlays, directory=directory)
+    below = load_bundle(directory=directory)
+    report = _tested(below, opa)
+    if overlays:
+        own, files = _of_overlays(whole, below)
+        theirs = _tested(own, opa, files)
+        report = replace(theirs, results=(*report.results, *theirs.results))
     if cases is None:
         return report
     more = run_cases(cases, overlays=overlays, directory=directory, opa=opa)
     return replace(report, results=(*report.results, *more))
+
+
+def _tested(bundle: PolicyBundle, opa: OpaProgram | None, counted: Collection[str] | None = None) -> TestReport:
+    report = run_rego_tests(bundle, counted)
+    if opa is None or not bundle.tests:
+        return report
+    return replace(report, results=_also(report.results, opa.test(bundle)))
+
+
+def _of_overlays(whole: PolicyBundle, below: PolicyBundle) -> tuple[PolicyBundle, frozenset[str]]:
+    """The policies with the tests of the overlays alone, and the files of these."""
+    shipped = {path for path, _ in (*below.modules, *below.tests)}
+    tests = tuple((path, source) for path, source in whole.tests if path not in shipped)
+    return replace(whole, tests=tests), frozenset(path for path, _ in whole.modules if path not in shipped)
 
 
 def _also(results: tuple[TestResult, ...], theirs: Mapping[tuple[str, str], str]) -> tuple[TestResult, ...]:

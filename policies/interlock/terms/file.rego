@@ -57,12 +57,14 @@ secret(list, name, segments) if {
 	list.secret_extensions[parts[count(parts) - 1]]
 	count(parts) > 1
 } else if {
-	some prefix in list.secret_prefixes
-	startswith(name, prefix)
+	strings.any_prefix_match(name, list.secret_prefixes)
 	not list.public_names[name]
 } else if {
 	some segment in segments
 	list.secret_directories[segment]
+} else if {
+	count(segments) > 1
+	list.secret_places[concat("/", array.slice(segments, count(segments) - 2, count(segments)))]
 }
 
 # No name of a secret is one that a pattern may stand for: its facts say so in regular expressions.

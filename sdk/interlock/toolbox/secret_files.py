@@ -8,13 +8,30 @@ from collections.abc import Sequence
 DIRECTORIES = frozenset({".aws", ".azure", ".gnupg", ".kube", ".ssh"})
 NAMES = frozenset(
     {
-        *(".env", ".git-credentials", ".htpasswd", ".netrc", ".npmrc", ".pgpass", ".pypirc", ".vault-token", "_netrc"),
-        *("credentials.json", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "secrets.json", "secrets.yaml"),
-        *("secrets.yml", "service-account.json"),
+        *(".bash_history", ".boto", ".dockercfg", ".env", ".envrc", ".env~", ".git-credentials"),
+        *(".htpasswd", ".my.cnf", ".mysql_history", ".netrc", ".npmrc", ".npmrc.bak", ".npmrc~", ".pgpass"),
+        *(".psql_history", ".pypirc", ".pypirc.bak", ".pypirc~", ".python_history", ".s3cfg"),
+        *(".vault-token", ".zsh_history", "_netrc", "app.env", "application_default_credentials.json"),
+        *("client_secret.json", "client_secrets.json", "credentials.env", "credentials.json"),
+        *("database.env", "db.env", "dev.env", "development.env", "docker.env", "id_dsa", "id_ecdsa"),
+        *("id_ed25519", "id_rsa", "kubeconfig", "local.env", "prod.env", "production.env", "rclone.conf"),
+        *("secret.env", "secrets.env", "secrets.json", "secrets.yaml", "secrets.yml"),
+        *("service-account.json", "staging.env", "terraform.tfstate.backup"),
     }
 )
-EXTENSIONS = frozenset({"asc", "gpg", "jks", "kdbx", "key", "keystore", "p12", "pem", "pfx"})
-PREFIXES = (".env.",)
+EXTENSIONS = frozenset({"asc", "gpg", "jks", "kdbx", "key", "keystore", "kubeconfig", "p12", "pem", "pfx", "tfstate"})
+PLACES = frozenset(
+    {
+        ".cargo/credentials",
+        ".cargo/credentials.toml",
+        ".docker/config.json",
+        ".gem/credentials",
+        ".git/credentials",
+        "gh/hosts.yml",
+        "git/credentials",
+    }
+)
+PREFIXES = (".env.", ".git-credentials.", ".netrc.", ".netrc~", ".pgpass.")
 PUBLIC = frozenset({".env.dist", ".env.example", ".env.sample", ".env.template"})
 
 
@@ -27,5 +44,6 @@ def secret(parts: Sequence[str]) -> bool:
         name in NAMES
         or (bool(dot) and extension in EXTENSIONS)
         or (name.startswith(PREFIXES) and name not in PUBLIC)
+        or "/".join(lowered[-2:]) in PLACES
         or not DIRECTORIES.isdisjoint(lowered)
     )

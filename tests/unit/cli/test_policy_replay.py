@@ -94,7 +94,44 @@ def test_a_bundle_is_tried_as_it_is(receipts: Path, tmp_path: Path) -> None:
 
 def test_a_period_is_a_part_of_it(receipts: Path) -> None:
     assert replayed(receipts, "--profile", "strict", "--since", "2026-05-29", code=1)["decisions"] == 2
-    assert replayed(receipts, "--profile", "strict", "--until", "2026-05-28", code=0)["decisions"] == 0
+    assert replayed(receipts, "--profile", "strict", "--until", "2026-05-28", code=6)["decisions"] == 0
+
+
+@pytest.mark.parametrize(
+    ("since", "decisions"),
+    [("2026", 5), ("2026-05", 5), ("2026-05-29T00:00Z", 2), ("2026-05-30T22:26:40+02:00", 1),
+     ("2026-05-30T22:26:41+02:00", 0), ("2026-05-30T18:26:40-02:00", 1), ("2026-05-30t20:26:40.000z", 1)],
+)  # fmt: skip
+def test_times_are_beginnings_and_offsets_are_converted(receipts: Path, since: str, decisions: int) -> None:
+    code = 1 if decisions else 6
+    assert replayed(receipts, "--profile", "strict", "--since", since, code=code)["decisions"] == decisions
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["yesterday", "23.11.2026", "2026-13-01", "2026-02-30", "2026-1-1", "2026-11-23T25:00", "2026-11-23T03:00:00+2",
+     "2026-11-23T03:00+24:00", "0001-01-01T00:00+02:00", "2026-11-23Z", " 2026", "\u0662026"],
+)  # fmt: skip
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_what_is_no_time_is_told_with_what_is_wanted(receipts: Path, option: str, bad: str) -> None:
+    ended = run("policy", "replay", "--audit-dir", receipts, "--profile", "strict", option, bad)
+    assert ended.exit_code == 2
+    assert f"{option} {bad} is no such time; wanted is a time as RFC 3339" in ended.stderr
+
+
+def test_a_period_that_ends_before_it_begins_is_refused(receipts: Path) -> None:
+    arguments = ("policy", "replay", "--audit-dir", receipts, "--profile", "strict")
+    ended = run(*arguments, "--since", "2026-05-29", "--until", "2026-05-29T01:00+02:00")
+    assert ended.exit_code == 2
+    assert "nothing can lie between them" in ended.stderr
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("changed", 6), ("loosened", 6), ("nothing", 0)])
+def test_nothing_replayed_is_no_all_clear(tmp_path: Path, fail_on: str, code: int) -> None:
+    ended = run("policy", "replay", "--audit-dir", tmp_path, "--profile", "strict", "--fail-on", fail_on)
+    assert ended.exit_code == code
+    assert "no decision was replayed, so nothing is known" in ended.stdout
+    assert "would change" not in ended.stdout
 
 
 def test_receipts_that_were_changed_are_not_replayed_when_they_are_to_be_verified(

@@ -77,6 +77,12 @@ def test_assignments_are_listed_wherever_they_are_made(bash: Bash) -> None:
         ("export PATH=/x", {"path"}),
         ("CDPATH=/x", {"cdpath"}),
         ("LD_PRELOAD=x zap", {"loader"}),
+        ("PYTHONPATH=src zap", set()),
+        ("PYTHONPATH=.:./src/my-lib:tests/ zap", set()),
+        *(
+            (f"PYTHONPATH={value} zap", {"loader"})
+            for value in ("/tmp", "../x", "src:/tmp", "~/x", "a/../..", "$x", "")
+        ),
         ("env BASH_ENV=x zap", {"loader"}),
         ("declare PROMPT_COMMAND=zap", {"loader"}),
         ("GIT_SSH_COMMAND='zap x' git fetch", {"loader"}),

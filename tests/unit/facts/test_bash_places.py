@@ -94,6 +94,56 @@ def test_words_that_look_like_paths_are_located(bash: Bash, root: Path, script: 
     assert [path["location"] for path in paths] == locations
 
 
+PARTS = [
+    # What stands behind a separator may be a path.
+    ("zap --set-file a=.env", [".env"]),
+    ("zap -o go-template-file=.env", [".env"]),
+    ("zap -o=jsonpath-file=/etc/passwd", ["jsonpath-file=/etc/passwd", "/etc/passwd"]),
+    ("pytest --cov-report=xml:/tmp/x", ["/tmp/x"]),
+    ("pytest --cov-report=xml:../x.xml", ["../x.xml"]),
+    ("pytest --cov-report xml:/tmp/x", ["/tmp/x"]),
+    ("mypy --html-report=build:/tmp/x", ["/tmp/x"]),
+    ("golangci-lint run --out-format=json:/tmp/x", ["/tmp/x"]),
+    ("go build -gcflags=-cpuprofile=/tmp/x .", ["-cpuprofile=/tmp/x", "/tmp/x", "."]),
+    ("dotnet build -p:OutputPath=/tmp/x", [":OutputPath=/tmp/x", "/tmp/x"]),
+    ("zap --to=type=local,dest=../x,more=y", ["type=local,dest=../x,more=y", "../x"]),
+    ("zap --set a=file --x=b:sub", ["file", "sub"]),
+    ("zap k=~x --y='xml:/tmp/a b'", ["~x", "/tmp/a b"]),
+    # A file of arguments.
+    ("strings @.env", [".env"]),
+    ("strings @file", ["file"]),
+    ("mypy @../x", ["../x"]),
+    ("zap --args=@.env", [".env"]),
+    # What git names: in a commit, in the index, by lines, by patterns with something before them.
+    ("git log -L1,5:.env", [".env"]),
+    ("git diff HEAD -- ':(top).env'", [".env"]),
+    ("git show HEAD -- ':(icase).ENV'", [".ENV"]),
+    ("git diff -- ':/.env'", [".env"]),
+    ("git diff -- . ':!.env' ':^sub' ':(exclude,top).env'", ["."]),
+    # No paths, or none outside.
+    ("git log --format=%H --since=2024-01-01", []),
+    ("git log --pretty=format:%h", []),
+    ("cmake -DFOO=bar", []),
+    ("zap host:8080 image:tag -p 80:80", []),
+    ("git commit -m 'fix: see /etc/x, or http://x/y'", []),
+    ("git commit -m 'fix(a): /users answers'", ["fix(a): /users answers"]),
+    ("sed s/a/b/ file", ["file"]),
+    ("sed -e s:/a:/b: file", ["file"]),
+    ("tr :/ _", [":/"]),
+    ("echo a:/b", []),
+    ("zap http://localhost:8080/x?path=/etc --url=https://x/y:/z", []),
+    ("git show HEAD:README.md HEAD:.env @{u} HEAD~1", []),
+    ("docker run -v cache:/root x", []),
+    ("npm view react@18", []),
+]
+
+
+@pytest.mark.parametrize(("script", "given"), PARTS, ids=[script for script, _ in PARTS])
+def test_parts_of_words_that_may_be_paths_are_named(bash: Bash, root: Path, script: str, given: list[str]) -> None:
+    paths = bash(script, roots=(str(root),))["paths"]
+    assert [path["given"] for path in paths] == given
+
+
 MOVES = [
     ("cd sub; cat ./x", "inside"),
     ("cd sub && cat ../x", "inside"),

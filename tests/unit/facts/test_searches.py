@@ -49,6 +49,16 @@ PLACES = [
     ("grep -d recurse x .", ALL),
     ("grep -drecurse x .", ALL),
     ("grep --directories=recurse x .", ALL),
+    ("grep -nd recurse x .", ALL),
+    ("grep -nHdrecurse x .", ALL),
+    ("git grep --no-index SECRET", ALL),
+    ("git grep --no-ind SECRET", ALL),
+    ("git grep --untr --no-exclude-standard SECRET", ALL),
+    # What looks like an option is a pattern, or a file, and leaves nothing out.
+    ("grep -r -e x -e --include=*.json conf", {".env"}),
+    ("grep -r x conf -- --exclude=.env", {".env"}),
+    ("rg -. -e x -e -tpy conf", {".env"}),
+    ("rg -. -e x -e '-g!*' conf", {".env"}),
     ("rgrep x", ALL),
     ("egrep -r x src conf", {"b.json", ".env"}),
     ("grep -r -e x conf", {".env"}),
@@ -112,7 +122,18 @@ def test_what_reads_no_directory_is_no_search(bash: Bash, root: Path, script: st
 
 
 @pytest.mark.parametrize(
-    "script", ["grep -R x src", "rg -L x src", "grep -r x ..", "grep -r --unheard-of x src", "grep --rec x ."]
+    "script",
+    [
+        "grep -R x src",
+        "rg -L x src",
+        "grep -r x ..",
+        "grep -r --unheard-of x src",
+        # Programs take the beginning of an option for the whole, and what one thinks it means is a guess.
+        "grep --rec x .",
+        "grep --direct=recurse SECRET .",
+        "grep --dir rec x .",
+        "egrep --dir=recurse x .",
+    ],
 )
 def test_what_is_not_followed_is_not_complete(bash: Bash, root: Path, script: str) -> None:
     [found] = searches(bash, script, root)

@@ -1,6 +1,7 @@
 """Policies from disk: overlays, settings, profiles, and the revision that names the whole."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_the_revision_changes_with_sources_and_settings_and_with_nothing_else(tm
     assert ruled.revision != plain.revision
     with_limit = read_bundle(changes={"results": {"max_bytes_by_tool": {"x": 1}}})
     assert with_limit.revision not in {plain.revision, ruled.revision}
-    with_test = overlay(tmp_path, name="tested")
+    with_test = overlay(tmp_path, name="tested", data="settings: {}")
     (with_test / "custom" / "agents_test.rego").write_text("package interlock.custom_test\n", encoding="utf-8")
     assert read_bundle(overlays=[with_test]).revision == plain.revision
 
@@ -109,6 +110,68 @@ def test_an_overlays_rules_stay_in_their_directory(tmp_path: Path) -> None:
     (root / "agents.rego").write_text(RULE, encoding="utf-8")
     with pytest.raises(PolicySourceError, match=r"belong in its directory custom/"):
         read_bundle(overlays=[root])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["data.yml", "data.json", "Data.yaml", "settings.yaml", "exemptions.yml", "settings/bash/data.yaml",
+     "custom/data.yaml", "custom/agents.rgo", "custom/agents.REGO", "custom/settings.json", "agents.rgo"],
+)  # fmt: skip
+def test_what_looks_like_a_part_of_an_overlay_and_is_not_read_is_refused(tmp_path: Path, name: str) -> None:
+    root = overlay(tmp_path, rule=RULE)
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("", encoding="utf-8")
+    with pytest.raises(PolicySourceError, match=rf"house/{re.escape(name)}: is not read: an overlay is its data\.yaml"):
+        read_bundle(overlays=[root])
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "custom/notes.txt", "cases/sql/drop.yaml", "package.json", ".git/data.yaml", "custom/a.rego~"]
+)
+def test_what_lies_beside_an_overlay_harms_nobody(tmp_path: Path, name: str) -> None:
+    root = overlay(tmp_path, rule=RULE)
+    file = root / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("", encoding="utf-8")
+    assert read_bundle(overlays=[root]).modules
+
+
+def test_every_file_that_is_not_read_is_named(tmp_path: Path) -> None:
+    root = overlay(tmp_path, rule=RULE)
+    for name in ("data.yml", "data.json"):
+        (root / name).write_text("settings: {}", encoding="utf-8")
+    with pytest.raises(PolicySourceError, match=r"data\.json: is not read; nor is data\.yml: "):
+        read_bundle(overlays=[root])
+
+
+def test_rules_that_are_mounted_as_a_link_are_looked_at_too(tmp_path: Path) -> None:
+    root = overlay(tmp_path, data="settings: {}")
+    (root / "custom").rmdir()
+    kept = root / "..data" / "custom"
+    kept.mkdir(parents=True)
+    (kept / "agents.rgo").write_text(RULE, encoding="utf-8")
+    (root / "custom").symlink_to("..data/custom")
+    with pytest.raises(PolicySourceError, match=r"custom/agents\.rgo: is not read"):
+        read_bundle(overlays=[root])
+
+
+def test_an_overlay_that_says_nothing_is_refused_unless_it_says_so(tmp_path: Path) -> None:
+    root = overlay(tmp_path)
+    for data in ("", "# to come\n"):
+        (root / "data.yaml").write_text(data, encoding="utf-8")
+        with pytest.raises(PolicySourceError, match="house: is an overlay that says nothing"):
+            read_bundle(overlays=[root])
+    (root / "custom" / "agents_test.rego").write_text("package interlock.custom\n", encoding="utf-8")
+    with pytest.raises(PolicySourceError, match="house: is an overlay that says nothing"):
+        read_bundle(overlays=[root])
+    (root / "data.yaml").write_text("settings: {}\n", encoding="utf-8")
+    assert read_bundle(overlays=[root]).revision == read_bundle().revision
+
+
+def test_a_rule_without_a_package_is_no_rego_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(PolicySourceError, match=r"agents\.rego:1: is not valid Rego: it does not begin with `package"):
+        read_bundle(overlays=[overlay(tmp_path, rule="findings contains if\n")])
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:

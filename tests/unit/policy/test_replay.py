@@ -10,7 +10,8 @@ from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.replay import crew
 from interlock_gateway.policy.replay.comparing import Change, Direction
 from interlock_gateway.policy.replay.crew import ReplayError
-from interlock_gateway.policy.replay.running import Period, Plan, Progress, replay
+from interlock_gateway.policy.replay.period import Period
+from interlock_gateway.policy.replay.running import Plan, Progress, replay
 from interlock_gateway.policy.replay.tally import Tally
 from recorded_decisions import Call, said, write_log
 

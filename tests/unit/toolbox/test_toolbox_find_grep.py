@@ -125,7 +125,7 @@ async def test_bad_patterns_and_places_are_said_in_words(project: Box) -> None:
 
 @pytest.mark.req("BOX-7")
 async def test_files_that_may_hold_secrets_are_searched_by_nobody(project: Box) -> None:
-    for name in (".env", "credentials.json", "deep/ID_RSA", "tls/server.pem", ".ssh/config", ".env.local"):
+    for name in (".env", "credentials.json", "deep/ID_RSA", "tls/server.pem", ".docker/config.json", ".env.local"):
         project.workplace.put(name, b"password: hello\n")
     project.workplace.put(".env.example", b"password:\n")
 
@@ -142,6 +142,7 @@ def test_what_is_left_out_is_what_policies_take_for_secret() -> None:
     assert settings["secret_directories"].keys() == secret_files.DIRECTORIES
     assert settings["secret_names"].keys() == secret_files.NAMES
     assert settings["secret_extensions"].keys() == secret_files.EXTENSIONS
+    assert settings["secret_places"].keys() == secret_files.PLACES
     assert settings["secret_prefixes"] == [*secret_files.PREFIXES]
     assert settings["public_names"].keys() == secret_files.PUBLIC
 

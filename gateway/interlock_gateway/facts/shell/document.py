@@ -4,11 +4,12 @@ from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.facts.patterns import SPECIAL, expressions
 from interlock_gateway.facts.places import Workspace
 from interlock_gateway.facts.shell import outline
+from interlock_gateway.facts.shell.naming import named
 from interlock_gateway.facts.shell.reading import HOLE, Redirection, Scope, Word
 from interlock_gateway.facts.shell.searched import MAX_NAMES, only
 from interlock_gateway.facts.shell.searching import search
 from interlock_gateway.facts.shell.survey import Found, Survey
-from interlock_gateway.facts.shell.whereabouts import NOWHERE, Matched, Spot, Whereabouts, path_texts
+from interlock_gateway.facts.shell.whereabouts import NOWHERE, Matched, Spot, Whereabouts
 
 MAX_PATHS = 1_000
 MAX_MATCHES = 500
@@ -144,23 +145,25 @@ class _Document:
             if position == code:
                 continue
             script = interprets is not None and word is interprets.script
-            texts = path_texts(word)
-            if not texts and (script or self._names_something(word, found)):
-                texts = [word.text]
-            for text in texts:
+            texts = named(word, found.name)
+            paths = [*texts.certain, *(text for text in texts.others if self._names_something(text, found))]
+            if not texts.certain and (script or self._names_something(word.literal, found)):
+                paths.append(word.text)
+            for text in paths:
                 self._path(index, "script" if script else "argument", word, text, self.places.spot(word, text, found))
-            if found.name in _EXPAND and not word.glob and SPECIAL.search(word.text):
-                self._own_pattern(index, word, found)
+            if found.name in _EXPAND and not word.glob:
+                for text in dict.fromkeys((word.text, *texts.certain)):
+                    if SPECIAL.search(text):
+                        self._own_pattern(index, word, text, found)
 
-    def _own_pattern(self, index: int, word: Word, found: Found) -> None:
+    def _own_pattern(self, index: int, word: Word, text: str, found: Found) -> None:
         """Note what a program finds by a pattern that no shell has expanded."""
-        pattern = Word(word.text, word.source, glob=True)
-        spot = self.places.spot(pattern, word.text, found)
+        pattern = Word(text, word.source, glob=True)
+        spot = self.places.spot(pattern, text, found)
         if spot.pattern is not None and spot.pattern.known:
-            self._path(index, "argument", pattern, word.text, spot)
+            self._path(index, "argument", pattern, text, spot)
 
-    def _names_something(self, word: Word, found: Found) -> bool:
-        text = word.literal
+    def _names_something(self, text: str | None, found: Found) -> bool:
         if not text or text.startswith("-") or len(text) > MAX_SHOWN or len(self.paths) >= MAX_PATHS:
             return False
         return "\0" not in text and self.places.exists(text, found)
@@ -255,7 +258,7 @@ def _interprets(found: Found) -> JsonObject | None:
     if interpretation is None:
         return None
     script, code = interpretation.script, interpretation.code
-    given = found.words[code] if code is not None and code < len(found.words) else None
+    given = found.words[code] if code is not None and code < len(found.words) else interpretation.attached
     return {
         "language": interpretation.language,
         "source": interpretation.source,

@@ -28,13 +28,15 @@ UNKNOWN = Run()
 class Interpretation:
     """Code a command interprets: in which language, and whether it comes from an argument, a file or standard input.
 
-    `script` is the file. `code` is the position among the words of code given as an argument.
+    `script` is the file. `code` is the position among the words of code given as an argument; `attached` is the code
+    that is no word of its own.
     """
 
     language: str
     source: str
     script: Word | None = None
     code: int | None = None
+    attached: Word | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,10 @@ def _lenient(valued: str, attached: str = "", last: str = "", long_valued: str =
 
 
 _LANGUAGES: dict[str, tuple[Options, tuple[str, ...]]] = {
-    "awk": (_lenient("eEfFiv"), ("e",)),
+    "awk": (
+        _lenient("eEfFiv", long_valued="source exec file field-separator include assign load"),
+        ("e", "source"),
+    ),
     "bun": (_lenient("e", long_valued="eval"), ("e", "eval")),
     "csh": (_lenient("c", last="c"), ("c",)),
     "deno": (_lenient(""), ()),
@@ -37,12 +40,13 @@ _LANGUAGES: dict[str, tuple[Options, tuple[str, ...]]] = {
     "r": (_lenient("ef"), ("e",)),
     "rscript": (_lenient("e"), ("e",)),
     "ruby": (_lenient("erICEK", "iFTxW"), ("e",)),
-    "sed": (_lenient("efl", "i"), ("e",)),
+    "sed": (_lenient("efl", "i", long_valued="expression file line-length"), ("e", "expression")),
     "tclsh": (_lenient(""), ()),
     "tcsh": (_lenient("c", last="c"), ("c",)),
 }
 _ALIASES = {"gawk": "awk", "mawk": "awk", "nawk": "awk", "nodejs": "node", "gsed": "sed", "texlua": "lua"}
 _FIRST_OPERAND_IS_CODE = frozenset({"awk", "sed"})
+_OF_PROJECT = {"bun": ("test",), "deno": ("check", "fmt", "lint", "test")}
 _CODE_WORDS = {"deno": ("eval",), "pwsh": ("-c", "-command", "-e", "-ec", "-encodedcommand")}
 _CODE_WORDS["powershell"] = _CODE_WORDS["pwsh"]
 
@@ -82,6 +86,8 @@ def other(name: str, words: list[Word]) -> Effects:
     if language not in _LANGUAGES:
         return NOTHING
     options, code = _LANGUAGES[language]
+    if _is_of_project(language, words):
+        return NOTHING
     parsed = parse(words[1:], options)
     if "m" in parsed.given and language in {"python", "pypy"}:
         module = parsed.given["m"] or Word(HOLE, "")
@@ -90,9 +96,16 @@ def other(name: str, words: list[Word]) -> Effects:
     word = given or _code_word(language, words) or _first_operand(language, parsed)
     if word is not None:
         position = next((index for index, candidate in enumerate(words) if candidate is word), None)
-        return Effects(interprets=Interpretation(language, "argument", code=position))
-    file = parsed.given.get("f") if language in {*_FIRST_OPERAND_IS_CODE, "php"} else None
+        attached = word if position is None else None
+        return Effects(interprets=Interpretation(language, "argument", code=position, attached=attached))
+    file = parsed.given.get("f") or parsed.given.get("file") if language in {*_FIRST_OPERAND_IS_CODE, "php"} else None
     return Effects(interprets=_from([file] if file else parsed.operands, language))
+
+
+def _is_of_project(language: str, words: list[Word]) -> bool:
+    """Whether the program looks through the project's own code by itself; a colon may lead elsewhere."""
+    known = _OF_PROJECT.get(language, ())
+    return len(words) > 1 and words[1].text in known and not any(":" in word.text for word in words)
 
 
 def _code_word(language: str, words: list[Word]) -> Word | None:
@@ -102,7 +115,7 @@ def _code_word(language: str, words: list[Word]) -> Word | None:
 
 
 def _first_operand(language: str, parsed: Parsed) -> Word | None:
-    wanted = language in _FIRST_OPERAND_IS_CODE and "f" not in parsed.given
+    wanted = language in _FIRST_OPERAND_IS_CODE and not {"f", "file"} & parsed.given.keys()
     return parsed.operands[0] if wanted and parsed.operands else None
 
 

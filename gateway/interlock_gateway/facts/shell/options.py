@@ -28,11 +28,25 @@ class Options:
 
 @dataclass(slots=True)
 class Parsed:
-    """Options as given, names without dashes, and where the operands start. `known` is false when that is a guess."""
+    """Options as given, names without dashes, and where the operands start. `known` is false when that is a guess.
+
+    `given` has the last value of each option, `values` all that were given, in order.
+    """
 
     given: dict[str, Word | None] = field(default_factory=dict)
     operands: list[Word] = field(default_factory=list)
     known: bool = True
+    values: list[tuple[str, Word]] = field(default_factory=list)
+
+    def note(self, name: str, value: Word | None = None) -> None:
+        """Note an option that is given."""
+        self.given[name] = value
+        if value is not None:
+            self.values.append((name, value))
+
+    def texts(self, *names: str) -> list[str]:
+        """All the values of options, in order."""
+        return [value.text for name, value in self.values if name in names]
 
 
 def parse(words: list[Word], options: Options) -> Parsed:
@@ -64,17 +78,17 @@ def parse(words: list[Word], options: Options) -> Parsed:
 def _option(text: str, following: list[Word], options: Options, parsed: Parsed) -> int:
     """Note one option word; how many words of value follow it."""
     if text == "-" or (options.digits and text[1:].isdecimal()):
-        parsed.given[text] = None
+        parsed.note(text)
         return 0
     if text.startswith("--"):
         return _long(text[2:], following, options, parsed)
     for position, letter in enumerate(text[1:], start=2):
         if letter in options.flags:
-            parsed.given[letter] = None
+            parsed.note(letter)
             continue
         rest = text[position:]
         if letter in options.attached or (letter in options.valued and rest):
-            parsed.given[letter] = Word(rest, rest)
+            parsed.note(letter, Word(rest, rest))
             return 0
         if letter in options.valued:
             return _value(letter, following, parsed)
@@ -85,19 +99,29 @@ def _option(text: str, following: list[Word], options: Options, parsed: Parsed) 
 
 def _long(text: str, following: list[Word], options: Options, parsed: Parsed) -> int:
     name, equals, value = text.partition("=")
-    if equals:
-        parsed.given[name] = Word(value, value)
-        return 0
-    if name in options.long_valued.split():
-        return _value(name, following, parsed)
-    parsed.given[name] = None
-    parsed.known = parsed.known and name in options.long_flags.split()
-    return 0
+    valued, flags = options.long_valued.split(), options.long_flags.split()
+    names = [name]
+    if name not in valued and name not in flags:
+        # GNU programs and git take the beginning of a name for the whole; which they take it for is a guess.
+        meant = [known for known in (*valued, *flags) if known.startswith(name)] if name else []
+        names = meant or names
+        parsed.known = parsed.known and bool(equals) and not meant
+    taken = not equals and name not in flags and all(one in valued for one in names)
+    if taken and not following:
+        parsed.known = False
+    for one in names:
+        parsed.note(one, Word(value, value) if equals else following[0] if taken and following else None)
+    return int(taken and bool(following))
 
 
 def _value(name: str, following: list[Word], parsed: Parsed) -> int:
     if not following:
         parsed.known = False
         return 0
-    parsed.given[name] = following[0]
+    parsed.note(name, following[0])
     return 1
+
+
+def shortened(text: str, option: str) -> bool:
+    """Whether a word is a long option, or enough of its beginning that a program may take it for the whole."""
+    return len(text) > len("--x") and option.startswith(text)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from interlock_gateway.facts.shell import interpreters
 from interlock_gateway.facts.shell.building import coverage
 from interlock_gateway.facts.shell.effects import NOTHING, UNKNOWN, Effects, Interpretation, Run
-from interlock_gateway.facts.shell.options import Options, parse
+from interlock_gateway.facts.shell.options import Options, parse, shortened
 from interlock_gateway.facts.shell.reading import HOLE, Word
 
 _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -44,6 +44,7 @@ _GIT_RUNS = re.compile(
     r"|gpg\.(?:.*\.)?program=|sequence\.editor=|uploadpack\.packobjectshook=)(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_GIT_SCRIPTS = ("--exec", "--tree-filter", "--index-filter", "--msg-filter", "--upload-pack", "--receive-pack")
 _OPTION_SCRIPTS = {
     "tar": {
         "--to-command",
@@ -63,6 +64,10 @@ _OPTION_SCRIPTS = {
     "zip": {"-TT", "--unzip-command"},
     "make": {"--eval"},
 }
+
+
+# The letters up to one that takes the rest of the word for its value in most programs.
+_LETTERS = re.compile(r"-[A-Za-z]+?(?=[fC]|[^A-Za-z]|\Z)")
 
 
 def _holed(words: list[Word], holes: re.Pattern[str]) -> tuple[Word, ...]:
@@ -178,26 +183,37 @@ def _git(words: list[Word]) -> Effects:
     if "bisect" in texts and "run" in texts:
         runs.append(Run(tuple(words[texts.index("run") + 1 :])))
     for index, text in enumerate(texts):
-        if text in {"-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--upload-pack"}:
-            runs += [Run(script=script) for script in texts[index + 1 : index + 2]]
-        elif text.startswith(("--exec=", "--upload-pack=", "--receive-pack=")):
-            runs.append(Run(script=text.partition("=")[2]))
+        option, equals, value = text.partition("=")
+        if option == "-x" or any(shortened(option, known) for known in _GIT_SCRIPTS):
+            runs += [Run(script=script) for script in ([value] if equals else texts[index + 1 : index + 2])]
     return Effects(tuple(runs))
 
 
 def option_scripts(name: str, words: list[Word]) -> tuple[Run, ...]:
     """The scripts that the options of programs such as `tar --to-command` name."""
     options = _OPTION_SCRIPTS.get(name, set())
-    runs = []
+    runs: list[Run] = []
     for index, word in enumerate(words):
         option, equals, value = word.text.partition("=")
-        if option == "--checkpoint-action" and value.startswith("exec="):
+        if shortened(option, "--checkpoint-action") and value.startswith("exec="):
             runs.append(Run(script=value.removeprefix("exec=")))
-        elif option in options and equals:
-            runs.append(Run(script=value))
-        elif option in options:
-            runs += [Run(script=following.script) for following in words[index + 1 : index + 2]]
+        elif option in options or any(shortened(option, known) for known in options):
+            runs += (
+                [Run(script=value)] if equals else [Run(script=word.script) for word in words[index + 1 : index + 2]]
+            )
+        else:
+            runs += _behind_letters(words, index, options)
     return tuple(runs)
+
+
+def _behind_letters(words: list[Word], index: int, options: set[str]) -> list[Run]:
+    """The script of an option that stands in one word with others before it, or with its value behind it."""
+    match = _LETTERS.match(words[index].text) if options else None
+    at = next((at for at, letter in enumerate(match[0]) if at and f"-{letter}" in options), None) if match else None
+    if at is None:
+        return []
+    rest = words[index].text[at + 1 :]
+    return [Run(script=rest)] if rest else [Run(script=word.script) for word in words[index + 1 : index + 2]]
 
 
 def _reads_commands(_words: list[Word]) -> Effects:

@@ -1,10 +1,9 @@
 """Commands that read whatever lies in a directory, as `grep -r` does: which, where, and what they leave out."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from interlock_gateway.facts.shell.options import Options, Parsed, parse
+from interlock_gateway.facts.shell.options import Options, Parsed, parse, shortened
 from interlock_gateway.facts.shell.reading import Word
 
 _GREP = Options(
@@ -71,14 +70,20 @@ def search(name: str, words: list[Word], *, fed: bool) -> Search | None:
         return _ripgrep(words, fed=fed)
     texts = {word.text for word in words}
     if name == "diff":
-        through = any(_short(text, "r") or _begins(text, "--recursive") for text in texts)
+        through = any(_short(text, "r") or shortened(text, "--recursive") for text in texts)
         # Of two directories it compares what lies in both, and shows all of what lies in one if it is told to.
         return Search(_operands(words[1:]), deep=through)
-    if name == "git" and texts & {"--no-index", "--untracked"}:
+    if name == "git" and any(_beyond_what_is_tracked(text) for text in texts):
         return Search(())
     if name == "git":
         return _compared(words[1:])
     return None
+
+
+def _beyond_what_is_tracked(text: str) -> bool:
+    """Whether an option has git search what it does not track; it takes the beginning of one for the whole."""
+    enough = text.startswith("--no-in") or (text.startswith("--u") and len(text) > len("--u"))
+    return enough and any(option.startswith(text) for option in ("--no-index", "--untracked"))
 
 
 def _compared(words: list[Word]) -> Search | None:
@@ -101,31 +106,30 @@ def _compared(words: list[Word]) -> Search | None:
 
 def _grep(name: str, words: list[Word]) -> Search | None:
     texts = [word.text for word in words[1:]]
-    directories = [*_values(texts, "--directories"), *_values(texts, "-d")]
-    followed = any(_short(text, "R") or _begins(text, "--dereference-recursive") for text in texts)
-    through = followed or name == "rgrep" or any(_short(text, "r") or _begins(text, "--recursive") for text in texts)
+    parsed = parse(words[1:], _GREP)
+    directories = parsed.texts("directories", "d")
+    followed = any(_short(text, "R") or shortened(text, "--dereference-recursive") for text in texts)
+    through = followed or name == "rgrep" or any(_short(text, "r") or shortened(text, "--recursive") for text in texts)
     if not through and not any("recurse".startswith(value) and value for value in directories):
         return None
-    parsed = parse(words[1:], _GREP)
     return Search(
         _places(parsed),
-        only=tuple(_values(texts, "--include")),
-        without=tuple(_values(texts, "--exclude")),
-        without_directories=tuple(one.rstrip("/") for one in _values(texts, "--exclude-dir")),
+        only=tuple(parsed.texts("include")),
+        without=tuple(parsed.texts("exclude")),
+        without_directories=tuple(one.rstrip("/") for one in parsed.texts("exclude-dir")),
         follows=followed,
         known=parsed.known,
     )
 
 
 def _ripgrep(words: list[Word], *, fed: bool) -> Search | None:
-    texts = [word.text for word in words[1:]]
     parsed = parse(words[1:], _RG)
     given, places = parsed.given, _places(parsed)
     if "files" in given or (fed and not places):
         return None
-    chosen = any(option in given for option in ("g", "glob", "iglob")) and not _only_leaves_out(texts)
+    chosen = any(option in given for option in ("g", "glob", "iglob")) and not _only_leaves_out(parsed)
     # What is chosen by a pattern is searched whatever its type.
-    if _is_of_code(texts) and parsed.known and not chosen and not given.keys() & {"type-add", "L", "follow"}:
+    if _is_of_code(parsed) and parsed.known and not chosen and not given.keys() & {"type-add", "L", "follow"}:
         return None
     unrestricted = {"u", "unrestricted"} & given.keys()
     return Search(
@@ -137,21 +141,16 @@ def _ripgrep(words: list[Word], *, fed: bool) -> Search | None:
     )
 
 
-def _is_of_code(texts: list[str]) -> bool:
-    """Whether types are chosen, and only such of code; one behind other letters is not looked for."""
-    types = [*_values(texts, "--type"), *_values(texts, "-t")]
-    return bool(types) and set(types) <= _CODE and not _is_behind(texts, "t")
+def _is_of_code(parsed: Parsed) -> bool:
+    """Whether types are chosen, and only such of code."""
+    types = parsed.texts("type", "t")
+    return bool(types) and set(types) <= _CODE
 
 
-def _only_leaves_out(texts: list[str]) -> bool:
+def _only_leaves_out(parsed: Parsed) -> bool:
     """Whether all patterns of files are of those that are not searched."""
-    patterns = [value for option in ("-g", "--glob", "--iglob") for value in _values(texts, option)]
-    return bool(patterns) and all(one.startswith("!") for one in patterns) and not _is_behind(texts, "g")
-
-
-def _is_behind(texts: list[str], letter: str) -> bool:
-    """Whether an option may stand behind others in one word."""
-    return any(_short(text, letter) and not text.startswith(f"-{letter}") for text in texts)
+    patterns = parsed.texts("g", "glob", "iglob")
+    return parsed.known and bool(patterns) and all(one.startswith("!") for one in patterns)
 
 
 def _places(parsed: Parsed) -> tuple[Word, ...]:
@@ -165,17 +164,3 @@ def _operands(words: list[Word]) -> tuple[Word, ...]:
 
 def _short(text: str, letter: str) -> bool:
     return text.startswith("-") and not text.startswith("--") and letter in text
-
-
-def _begins(text: str, option: str) -> bool:
-    return len(text) > len("--x") and option.startswith(text)
-
-
-def _values(texts: list[str], option: str) -> Iterator[str]:
-    """The values of an option, attached or not."""
-    attached = f"{option}=" if option.startswith("--") else option
-    for index, text in enumerate(texts):
-        if text == option:
-            yield from texts[index + 1 : index + 2]
-        elif text.startswith(attached):
-            yield text.removeprefix(attached)

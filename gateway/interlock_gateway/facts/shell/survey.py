@@ -28,6 +28,9 @@ _LOADER = re.compile(
     r"|PYTHONSTARTUP|PYTHONHOME|PERL5(?:OPT|LIB)|RUBY(?:OPT|LIB)|NODE_OPTIONS|JAVA_TOOL_OPTIONS|GIT_.*(?:COMMAND|ASKPASS|DIFF|EDITOR)"
     r"|GIT_(?:PAGER|CONFIG.*|EXEC_PATH)|EDITOR|VISUAL|PAGER|MANPAGER|LESSOPEN|LESSCLOSE|BROWSER|SHELL|ZDOTDIR"
 )
+# Directories below the one a command runs in: what Python finds there is the project's own, as what it finds in it.
+_OWN = r"(?:\.|(?:\./)?\w[\w.-]*(?:/\w[\w.-]*)*)/?"
+_OWN_DIRECTORIES = re.compile(f"{_OWN}(?::{_OWN})*", re.ASCII)
 _VARIABLE_HAZARDS = {"IFS": "ifs", "PATH": "path", "CDPATH": "cdpath", "BASH_ALIASES": "alias", "BASH_CMDS": "indirect"}
 _INVISIBLE = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 _INDIRECT = {
@@ -226,6 +229,8 @@ class Survey:
         self.assignments.append(word)
         name = word.name or ""
         hazard = _VARIABLE_HAZARDS.get(name) or ("loader" if _LOADER.fullmatch(name) else None)
+        if name == "PYTHONPATH" and _OWN_DIRECTORIES.fullmatch(word.literal or ""):
+            return
         if hazard:
             self.hazards.add(hazard)
 

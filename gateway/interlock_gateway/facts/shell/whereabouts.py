@@ -22,10 +22,6 @@ _CHANGES = frozenset({"cd", "chdir", "pushd", "popd"})
 _LATER = frozenset({"trap", "alias"})
 _STREAM = re.compile(r"/dev/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|fd/[0-9]+)")
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
-_OPTION_VALUE = re.compile(r"-{0,2}[A-Za-z][A-Za-z0-9_.-]*=(.*)", re.DOTALL)
-_ATTACHED = re.compile(r"-[A-Za-z]([./~].*|.*/.*)", re.DOTALL)
-_LEAVES_OUT = re.compile(r"--exclude(?:-dir)?=")
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\w.@-]+:[^/]*/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,21 +203,6 @@ def _working_tree(directory: str | None) -> str | None:
     above = [Path(directory), *Path(directory).parents] if directory else []
     own = (at for at in above if (at / ".git").is_file() or (at / ".git" / "HEAD").is_file())
     return next(map(str, own), None)
-
-
-def path_texts(word: Word) -> list[str]:
-    """The parts of an argument that look like paths: the word, the value in `--option=value`, the rest of `-Idir`."""
-    text = word.text
-    if _LEAVES_OUT.match(text):
-        return []
-    value = _OPTION_VALUE.fullmatch(text) or _ATTACHED.fullmatch(text)
-    if value:
-        text = value[1]
-    elif text.startswith("-"):
-        return []
-    text = text.removeprefix("@")
-    looks = "/" in text or text in {".", ".."} or word.glob or (word.tilde and text is word.text)
-    return [text] if text and looks and (text.startswith("file:") or not _REMOTE.match(text)) else []
 
 
 def _special(text: str) -> Spot | None:

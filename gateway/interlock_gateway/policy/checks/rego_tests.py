@@ -1,7 +1,8 @@
 """Runs the `test_` rules of `_test.rego` files, and says which lines of the policies they reached (LIFE-1)."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import regorus
@@ -14,8 +15,8 @@ from interlock_gateway.policy.embedded.linking import LinkedModule, link, reloca
 TEST_PREFIX = "test_"
 
 
-def run_rego_tests(bundle: PolicyBundle) -> TestReport:
-    """Run every test of the bundle, each for itself.
+def run_rego_tests(bundle: PolicyBundle, counted: Collection[str] | None = None) -> TestReport:
+    """Run every test of the bundle, each for itself; of the files `counted`, or all, it is told what they reach.
 
     Evaluates the policies in this process: give it only what this process may hang or die of.
     """
@@ -33,8 +34,10 @@ def run_rego_tests(bundle: PolicyBundle) -> TestReport:
         if rule.name.startswith(TEST_PREFIX)
     )
     files = [file for path, source in bundle.modules if isinstance(file := parse(path, source), RegoFile)]
-    not_covered, covered = _coverage(engine, linked, files)
-    return TestReport(results, not_covered, covered)
+    missed, reached = _coverage(engine, linked, files)
+    told = reached.keys() | missed.keys() if counted is None else frozenset(counted)
+    not_covered = {file: lines for file, lines in missed.items() if file in told}
+    return TestReport(results, not_covered, sum(lines for file, lines in reached.items() if file in told))
 
 
 def _failure(engine: Any, file: RegoFile, name: str, linked: tuple[LinkedModule, ...]) -> str:
@@ -47,16 +50,16 @@ def _failure(engine: Any, file: RegoFile, name: str, linked: tuple[LinkedModule,
 
 def _coverage(
     engine: Any, linked: tuple[LinkedModule, ...], files: list[RegoFile]
-) -> tuple[dict[str, tuple[int, ...]], int]:
-    """The lines of each file that were not reached, and how many lines were."""
+) -> tuple[dict[str, tuple[int, ...]], Counter[str]]:
+    """The lines of each file that were not reached, and how many of each were."""
     by_package = {module.package: module for module in linked}
     missed: dict[str, set[int]] = {}
-    covered = 0
+    covered: Counter[str] = Counter()
     reported: set[str] = set()
     for entry in json.loads(engine.get_coverage_report_as_json())["files"]:
         module = by_package[entry["path"]]
         reported.add(module.package)
-        covered += sum(not _is_test(module.place(line)[0]) for line in entry["covered"])
+        covered.update(file for line in entry["covered"] if not _is_test(file := module.place(line)[0]))
         for line in entry["not_covered"]:
             file, place = module.place(line)
             missed.setdefault(file, set()).add(place)

@@ -10,24 +10,12 @@ from interlock_gateway.audit.segments import list_segments, read_raw_lines
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.replay.crew import Crew, Job
 from interlock_gateway.policy.replay.lines import beginning
+from interlock_gateway.policy.replay.period import Period
 from interlock_gateway.policy.replay.tally import Tally
 
 MOST_LINES = 256
 MOST_BYTES = 1 << 20
 RECEIPT, INTENT = b"receipt", b"intent"
-
-
-@dataclass(frozen=True, slots=True)
-class Period:
-    """Which receipts: RFC 3339 in UTC or the beginning of one, compared as text; empty means no bound."""
-
-    since: str = ""
-    until: str = ""
-
-    def has(self, timestamp: bytes) -> bool:
-        """Whether a time lies in it."""
-        text = timestamp.decode("ascii", "replace")
-        return (not self.since or text >= self.since) and (not self.until or text < self.until)
 
 
 @dataclass(slots=True)

@@ -8,9 +8,32 @@ package interlock.rules.bash
 findings contains {
 	"verdict": "checkpoint",
 	"code": "bash_unlisted",
-	"message": "the command does more than read, or is not known to",
+	"message": sprintf("the command does more than read, or is not known to%s", [unlisted_shown]),
 	"rule": "bash/other",
 } if {
 	not reads_only
 	not routine
+}
+
+default unlisted_shown := ""
+
+unlisted_shown := concat("", [": ", shown]) if {
+	shown := commands_shown(unlisted)
+	shown != ""
+} else := concat("", [": it sets ", concat(", ", array.slice(sort(names_set), 0, 5))]) if {
+	count(names_set) > 0
+}
+
+# The commands on account of which a person is asked, where it is commands.
+unlisted contains command if {
+	some command in script.commands
+	not reading(command)
+	not routine_command(command)
+}
+
+# The variables, where each command by itself would be let through.
+names_set contains assignment.name if {
+	some assignment in script.assignments
+	is_string(assignment.name)
+	not plainly_set(assignment)
 }

@@ -5,6 +5,17 @@ test_bash_other_asks_for_a_person if {
 	verdicts("bash/other") == {"checkpoint"} with input as running({})
 }
 
+test_bash_other_names_what_it_is_about if {
+	words := "the command does more than read, or is not known to"
+	messages("bash/other") == {sprintf("%s: curl -O x", [words])} with input as one(["curl", "-O", "x"], {})
+	setting := object.union(one(["make"], {}), {"call": {"facts": {"bash": {"assignments": [
+		{"name": "EDITOR", "value": "/bin/x"},
+		{"name": null, "value": "x"},
+	]}}}})
+	messages("bash/other") == {sprintf("%s: it sets EDITOR", [words])} with input as setting
+	messages("bash/other") == {words} with input as running({})
+}
+
 test_bash_other_is_silent_for_what_only_reads if {
 	silent("bash/other") with input as listing
 }

@@ -20,10 +20,27 @@ test_file_secret_denies_a_link_to_a_secret_and_a_link_called_like_one if {
 }
 
 test_file_secret_is_silent_for_other_files if {
-	every name in {"notes.txt", ".env.example", ".envrc", "key", "pem", ".gitignore", "environment.ts"} {
+	every name in {"notes.txt", ".env.example", "process.env", "prod.tfvars", "config.json", "key", "pem", ".gitignore", "environment.ts"} {
 		silent("file/secret") with input as touching(reading, named(name))
 	}
 	silent("file/secret") with input as reading
+}
+
+test_file_secret_denies_names_of_what_programs_keep if {
+	every name in {"prod.env", ".envrc", ".env~", ".netrc.bak", "terraform.tfstate", "kubeconfig", ".my.cnf"} {
+		verdicts("file/secret") == {"deny"} with input as touching(reading, named(name))
+	}
+}
+
+test_file_secret_denies_names_that_are_common_elsewhere_where_they_lie if {
+	every place in [[".docker", "config.json"], [".cargo", "credentials.toml"], [".git", "credentials"], ["gh", "hosts.yml"]] {
+		name := place[1]
+		path := {"segments": array.concat(["home"], place), "name": name, "given_name": name}
+		verdicts("file/secret") == {"deny"} with input as touching(reading, path)
+		elsewhere := {"segments": ["home", "src", name], "name": name, "given_name": name}
+		silent("file/secret") with input as touching(reading, elsewhere)
+		silent("file/secret") with input as touching(reading, {"segments": [name], "name": name, "given_name": name})
+	}
 }
 
 test_file_secret_holds_without_the_other_fields_it_reads if {
