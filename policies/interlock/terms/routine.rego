@@ -241,7 +241,7 @@ leads_out(operand) if {
 writes_guarded(command) if {
 	writing_files(command)
 	some operand in command.operands
-	some segment in split(lower(operand), "/")
+	some segment in regex.split(`[/=:,]`, lower(operand))
 	data.interlock.rules.file.guarded(segment)
 }
 

@@ -67,7 +67,7 @@ yarn workspace web test
 npm run build -- --env dev
 sbt test
 sbt 'testOnly shop.CartSpec'
-cmake -S . -B build -DFOO=bar
+cmake -S . -B build -DFOO=bar -DCMAKE_BUILD_TYPE=Release
 cmake --build build --target x
 ninja -C build
 argocd app get shop
