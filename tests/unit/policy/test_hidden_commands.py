@@ -15,7 +15,21 @@ SCRIPTS = [
     for line in Path(__file__).with_name("hidden_commands.txt").read_text(encoding="utf-8").splitlines()
     if not line.startswith("#")
 ]
-HARMLESS = ["ls -la src", "git status && git diff", "grep -rn 'rm -rf' src | head", "cat notes.txt | sort | uniq -c"]
+HARMLESS = [
+    "ls -la src",
+    "git status && git diff",
+    "grep -rn 'rm -rf' src | head",
+    "cat notes.txt | sort | uniq -c",
+    "PYTHONPATH=src pytest",
+    "bun test",
+    "deno test",
+    "git log --pretty=format:%h --since=2024-01-01 -n 5",
+    "git diff -- . ':!package-lock.json'",
+    "git show HEAD:notes.txt",
+    "pytest --cov=src --cov-report=xml:build/cov.xml tests/test_a.py::test_b",
+    "git commit -m 'fix(api): /users answers'",
+    "grep -rn 'foo:/bar' src",
+]
 
 # What an agent does all day, and what only looks.
 WORK = [

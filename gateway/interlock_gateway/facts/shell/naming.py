@@ -46,8 +46,8 @@ def named(word: Word, program: str | None) -> Texts:
         others = []
     if _SEPARATOR.search(text) and not _LEAVES_OUT.match(text):
         parts = _parts(text, program)
-        certain += [part for part in parts if _LEADS.match(part) and part not in certain]
-        others += [part for part in parts if part not in certain]
+        certain = [*dict.fromkeys((*certain, *filter(_LEADS.match, parts)))]
+        others += (part for part in parts if not _LEADS.match(part))
     return Texts(tuple(certain), tuple(others)) if certain or others else _NONE
 
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from interlock_gateway.facts.sql.calls import NO_FUNCTIONS, behind_values, called, named_before_parentheses, with_others
 from interlock_gateway.facts.sql.lexing import Kind, Token, plainly
+from interlock_gateway.facts.sql.places import names_server, reads_file
 from interlock_gateway.facts.sql.structure import Condition, Table, understand
 from interlock_gateway.facts.sql.tongues import Tongue
 from interlock_gateway.facts.sql.verbs import (
@@ -279,13 +280,14 @@ def _is_name(last: Sequence[Token]) -> bool:
 
 
 def _files(statement: Sequence[Token]) -> bool:
-    """Whether it has the server read or write a file."""
+    """Whether it has the server read or write a file, or ask another server."""
     texts = words(statement)
     first = _first(statement)
     into = any(text in {"OUTFILE", "DUMPFILE"} for text in texts)
     copied = first == "COPY" and not {"STDIN", "STDOUT"} & {*texts}
     vacuumed = first == "VACUUM" and "INTO" in texts
-    return into or copied or vacuumed or first in {"LOAD", "ATTACH", "BACKUP", "RESTORE", "BULK", "IMPORT", "INSTALL"}
+    named = into or copied or vacuumed or reads_file(statement) or names_server(texts)
+    return named or first in {"LOAD", "ATTACH", "BACKUP", "RESTORE", "BULK", "IMPORT", "INSTALL"}
 
 
 def _programs(statement: Sequence[Token]) -> bool:

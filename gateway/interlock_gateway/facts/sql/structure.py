@@ -99,7 +99,7 @@ def _structure(tree: "exp.Expr", dialect: str) -> Structure | None:
     nodes = list(tree.walk())
     if any(isinstance(node, exp.Command) for node in nodes):
         return None
-    tables = [node for node in nodes if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier)]
+    tables = [node for node in nodes if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier | exp.Dot)]
     changed = [(node, target) for node in nodes for target in _targets(node)]
     meant = [(node, _meant(node, target, dialect)) for node, target in changed]
     # SQL Server changes rows through a query that has a name: those of the tables in it.
@@ -175,7 +175,7 @@ def _targets(node: "exp.Expr") -> Iterator["exp.Table"]:
         inner = target
         while isinstance(inner, exp.Schema | exp.Index):
             inner = inner.args.get("table") or inner.this
-        if isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier):
+        if isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier | exp.Dot):
             yield inner
 
 

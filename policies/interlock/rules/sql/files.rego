@@ -35,6 +35,14 @@ reaching contains statement if {
 	data.interlock.settings.sql.reaching_functions[table.name]
 }
 
+# Before the names of a database, a schema and a table stands that of another server.
+reaching contains statement if {
+	some statement in query.statements
+	some part in {"reads", "writes"}
+	some table in statement[part]
+	count(split(table.qualified, ".")) > 3
+}
+
 stays_inside(statement) if {
 	statement.files == false
 	statement.programs == false

@@ -23,6 +23,13 @@ test_sql_files_denies_the_listed_functions_as_tables if {
 	}
 }
 
+test_sql_files_denies_tables_of_other_servers if {
+	every part in {"reads", "writes"} {
+		verdicts("sql/files") == {"deny"} with input as querying(reading, {part: [{"name": "t", "qualified": "l.d.dbo.t"}]}, {})
+		silent("sql/files") with input as querying(reading, {part: [{"name": "t", "qualified": "d.dbo.t"}]}, {})
+	}
+}
+
 test_sql_files_denies_the_listed_statements if {
 	extending := stating(changing, {"kind": "create", "object": "extension", "effect": "schema"})
 	verdicts("sql/files") == {"deny"} with input as extending
