@@ -100,7 +100,7 @@ def test_a_syntax_error_of_an_overlay_is_called_one_with_its_line(looser: Path) 
     broken = looser / "custom" / "broken.rego"
     broken.write_text("package interlock.custom\n\nfindings contains if\n")
     shown = run_json("policy", "eval", CALL, "--overlay", looser, code=2)
-    assert (shown["problems"][0]["file"], shown["problems"][0]["line"]) == ("house/custom/broken.rego", 4)
+    assert (shown["problems"][0]["file"], shown["problems"][0]["line"]) == ("house/custom/broken.rego", 3)
     assert shown["problems"][0]["message"].startswith("is not valid Rego: ")
     broken.write_text("findings contains if\n")
     shown = run_json("policy", "check", "--overlay", looser, code=2)
