@@ -13,6 +13,7 @@ from interlock_gateway.cli import policy_bundle, policy_corpus, policy_explain, 
 from interlock_gateway.cli.exemption_list import ExemptionList
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.options import ConfigFile, OperatorAddress, Output, examples, group
+from interlock_gateway.cli.policy_failures import judging
 from interlock_gateway.cli.policy_sources import Engine, EngineChoice, Overlays, chosen_overlays
 from interlock_gateway.cli.reaching import operator
 from interlock_gateway.cli.screen import Block, Fields, OutputFormat, Screen, Table, Text
@@ -31,6 +32,7 @@ _PERCENT = 100
 @app.command(
     epilog=examples("interlock policy check --config interlock.yaml", "interlock policy check --overlay policies")
 )
+@judging
 def check(*, overlay: Overlays = None, config: ConfigFile = None, output: Output = OutputFormat.TABLE) -> None:
     """Check policies without running them, and print each problem as `FILE:LINE: what is wrong`.
 
@@ -56,11 +58,13 @@ def check(*, overlay: Overlays = None, config: ConfigFile = None, output: Output
         "interlock policy test --config interlock.yaml --engine opa",
     ),
 )
+@judging
 def run_all(
     *,
     overlay: Overlays = None,
     cases: Annotated[
-        Path | None, typer.Option(help="A directory of decision cases in YAML, to be decided too.")
+        Path | None,
+        typer.Option(help="A directory of decision cases in YAML, to be decided too."),
     ] = None,
     coverage: Annotated[
         float, typer.Option(min=0, max=_PERCENT, help="The least share of lines that tests must reach, in percent.")
@@ -130,7 +134,9 @@ def _tested(report: TestReport, *, every: bool, enough: bool) -> list[Block]:
     listed = report.results if every else failed
     rows = [(f"{one.file}:{one.line}", one.name, "ok" if one.passed else one.message) for one in listed]
     missed = [(file, ", ".join(map(str, lines))) for file, lines in report.not_covered.items() if lines]
-    said = f"{len(report.results)} tests and cases, {len(failed)} failed; {report.coverage:.1%} of the lines reached"
+    cases = report.cases
+    counted = f"{len(report.results) - cases} tests and {cases} cases, {len(failed)} failed"
+    said = f"{counted}; {report.coverage:.1%} of the lines reached"
     return [
         *([Table(("place", "test", "result"), rows)] if rows else []),
         *([Table(("file", "lines that no test reached"), missed)] if missed else []),

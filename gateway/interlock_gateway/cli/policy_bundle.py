@@ -11,6 +11,7 @@ import typer
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
 from interlock_gateway.cli.options import ConfigFile, Output, examples, group
+from interlock_gateway.cli.policy_failures import judging
 from interlock_gateway.cli.screen import Fields, OutputFormat, Screen, Table
 from interlock_gateway.config_bundles import BundleAlgorithm
 from interlock_gateway.config_loader import load_config
@@ -40,6 +41,7 @@ Scope = Annotated[str, typer.Option(help="What the signature is good for, such a
         "interlock policy bundle build house --alone --out house.tar.gz",
     )
 )
+@judging
 def build(
     overlays: Annotated[
         list[Path] | None, typer.Argument(metavar="DIRECTORY", help="Overlays, in place of the configured ones.")
@@ -79,6 +81,7 @@ def build(
 
 
 @app.command(epilog=examples("interlock policy bundle sign policy.tar.gz --key release.pem --key-id release"))
+@judging
 def sign(
     bundle: BundleFile,
     *,
@@ -106,6 +109,7 @@ def sign(
 
 
 @app.command(epilog=examples("interlock policy bundle verify policy.tar.gz --key release.pub --key-id release"))
+@judging
 def verify(
     bundle: BundleFile,
     *,
@@ -125,6 +129,7 @@ def verify(
 
 
 @app.command(epilog=examples("interlock policy bundle inspect policy.tar.gz"))
+@judging
 def inspect(bundle: BundleFile, *, output: Output = OutputFormat.TABLE) -> None:
     """Show what a bundle holds, without verifying it."""
     from interlock_gateway.policy.bundles.archive import read_archive  # noqa: PLC0415 -- see build

@@ -9,6 +9,7 @@ import typer
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.options import ConfigFile, Output, examples
+from interlock_gateway.cli.policy_failures import judging
 from interlock_gateway.cli.policy_sources import Overlays, candidate_bundle
 from interlock_gateway.cli.screen import Block, OutputFormat, Screen, Table, Text
 from interlock_gateway.config_loader import load_config
@@ -23,6 +24,7 @@ EXAMPLES = examples(
 _PERCENT = 100
 
 
+@judging
 def play_corpus(
     directory: Annotated[Path, typer.Argument(help="Sessions in YAML by domain, and `tools.yaml` beside them.")],
     *,

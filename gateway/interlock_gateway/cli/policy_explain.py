@@ -19,6 +19,7 @@ from interlock_gateway.cli.explaining import explain_decision
 from interlock_gateway.cli.gateway_denials import in_words
 from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.options import ConfigFile, Output, examples
+from interlock_gateway.cli.policy_failures import judging
 from interlock_gateway.cli.policy_sources import (
     AuditDirectory,
     Engine,
@@ -55,6 +56,7 @@ EVAL_EXAMPLES = examples(
 )
 
 
+@judging
 def evaluate(
     call: Call,
     *,
@@ -105,6 +107,7 @@ def _decision_here(explained: Explained, document: bytes) -> Any:
         return None
 
 
+@judging
 def explain(
     call: Call,
     *,

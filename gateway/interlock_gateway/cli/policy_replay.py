@@ -15,6 +15,7 @@ from interlock_gateway.audit.verify import verify
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.failures import CommandError
 from interlock_gateway.cli.options import ConfigFile, Output, examples
+from interlock_gateway.cli.policy_failures import judging
 from interlock_gateway.cli.policy_sources import AuditDirectory, candidate_bundle, configured_bundle
 from interlock_gateway.cli.replay_view import as_json, blocks
 from interlock_gateway.cli.screen import OutputFormat, Screen
@@ -71,6 +72,7 @@ Processes = Annotated[int, typer.Option(min=0, max=256, help="How many processes
 Timeout = Annotated[float, typer.Option(min=0.01, help="Processor time that one evaluation may take, in seconds.")]
 
 
+@judging
 def replay_decisions(
     *,
     against: Against = None,

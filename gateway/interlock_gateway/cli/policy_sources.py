@@ -76,7 +76,8 @@ def kept_bundle(config: Config) -> PolicyBundle | None:
 
     kept = asyncio.run(open_policies(config.policy, config.policy_dir).load_kept())
     if kept is None:
-        raise CommandError("no gateway has loaded the configured bundle here yet; name policies with --overlay")
+        words = "no gateway has loaded the configured bundle here yet; name policies with --overlay"
+        raise CommandError(words, ExitCode.USAGE)
     return kept
 
 

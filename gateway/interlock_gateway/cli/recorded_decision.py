@@ -65,7 +65,7 @@ def recorded_decision(directory: Path, decision_id: str) -> RecordedDecision:
     found = find_decision(directory, decision_id)
     if not found:
         words = f"no receipt in {directory} is about a decision {decision_id}"
-        raise CommandError(f"{words}; `interlock audit query` lists those there are")
+        raise CommandError(f"{words}; `interlock audit query` lists those there are", ExitCode.USAGE)
     return _recorded(decision_id, found[-1])
 
 

@@ -22,6 +22,7 @@ from interlock_gateway.registry.registered import register
 from interlock_gateway.registry.schemas import schema_of
 
 WORKSPACE = "/workspace"
+_MISNAMED = frozenset({".yml", ".json"})
 CONFIDENCE_FIELD = "_flyto_confidence"
 TIME_UNIX_S = 1767225600.0
 """When every case takes place: the first second of 2026, UTC."""
@@ -128,6 +129,8 @@ class DecisionCase:
 
 def load_cases(directory: Path) -> tuple[DecisionCase, ...]:
     """Every case under `directory`, sorted by name. Raises `PolicySourceError` for one that cannot be read."""
+    if misnamed := sorted(path for path in directory.rglob("*") if path.suffix.lower() in _MISNAMED):
+        raise PolicySourceError(str(misnamed[0]), "is not read: decision cases are in files that end in .yaml")
     return tuple(_load(path, directory) for path in sorted(directory.rglob("*.yaml")))
 
 

@@ -179,7 +179,7 @@ def _read_overlay(overlay: Path, now: float) -> _Overlay:
         raise PolicySourceError(str(data_file), problem)
     if not data and all(path.endswith(TEST_SUFFIX) for path in sources):
         problem = (
-            "is an overlay that says nothing: it has neither rules in custom/ nor settings or exemptions in data.yaml"
+            "is an overlay that says nothing: it has no rules in custom/, and no settings or exemptions in data.yaml"
         )
         raise PolicySourceError(str(overlay), f"{problem} (`settings: {{}}` there says that it is meant so)")
     exemptions = read_exemptions(data.get("exemptions", []), str(data_file), now=now)

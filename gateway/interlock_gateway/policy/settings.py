@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +54,12 @@ def override(settings: JsonObject, changes: JsonValue, place: str) -> JsonObject
     """
     if not isinstance(changes, dict):
         raise PolicySourceError(place, "settings must be a mapping of concerns")
+    if unknown := list(_unknown(settings, changes)):
+        raise PolicySourceError(place, f"unknown setting{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}")
     changed = dict(settings)
     for concern, values in changes.items():
-        known = settings.get(concern)
-        if not isinstance(known, dict):
-            raise PolicySourceError(place, f"unknown setting {concern}{_nearest(concern, settings)}")
+        known = settings[concern]
+        assert isinstance(known, dict)
         if not isinstance(values, dict):
             raise PolicySourceError(place, f"settings of {concern} must be a mapping")
         changed[concern] = _override_concern(concern, known, values, place)
@@ -68,8 +69,6 @@ def override(settings: JsonObject, changes: JsonValue, place: str) -> JsonObject
 def _override_concern(concern: str, known: JsonObject, values: JsonObject, place: str) -> JsonObject:
     changed = dict(known)
     for name, value in values.items():
-        if name not in known:
-            raise PolicySourceError(place, f"unknown setting {concern}.{name}{_nearest(name, known)}")
         before = known[name]
         if _kind(value) != _kind(before):
             raise PolicySourceError(place, f"{concern}.{name} must be a {_kind(before)}, not a {_kind(value)}")
@@ -97,6 +96,16 @@ def _kind(value: JsonValue) -> str:
 def _nearest(name: str, known: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def _unknown(settings: JsonObject, changes: JsonObject) -> Iterator[str]:
+    """All concerns and names that there are not, each with what may have been meant."""
+    for concern, values in changes.items():
+        known = settings.get(concern)
+        if not isinstance(known, dict):
+            yield f"{concern}{_nearest(concern, settings)}"
+        elif isinstance(values, dict):
+            yield from (f"{concern}.{name}{_nearest(name, known)}" for name in values if name not in known)
 
 
 def _json_object(value: dict[Any, Any], place: str) -> JsonObject:

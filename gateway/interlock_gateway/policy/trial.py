@@ -15,6 +15,7 @@ from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSetting
 from interlock_gateway.policy.inspection import run_rego_tests
 from interlock_gateway.policy.loader import load_bundle
 from interlock_gateway.policy.opa.program import OpaProgram
+from interlock_gateway.policy.settings import PolicySourceError
 
 ONE_WORKER = PoolSettings(workers=1, most_workers=1, timeout_s=5.0, longest_wait_s=10.0)
 
@@ -52,7 +53,7 @@ def run_tests(
     if cases is None:
         return report
     more = run_cases(cases, overlays=overlays, directory=directory, opa=opa)
-    return replace(report, results=(*report.results, *more))
+    return replace(report, results=(*report.results, *more), cases=len(more))
 
 
 def _tested(bundle: PolicyBundle, opa: OpaProgram | None, counted: Collection[str] | None = None) -> TestReport:
@@ -86,7 +87,10 @@ def run_cases(
 ) -> tuple[TestResult, ...]:
     """The outcome of every decision case under `cases`, each under its own profile, settings and exemptions."""
     results: list[TestResult] = []
-    for conditions, group in by_conditions(load_cases(cases)):
+    loaded = load_cases(cases)
+    if not loaded:
+        raise PolicySourceError(str(cases), "is no directory with decision cases: they are in NAME.yaml, also below it")
+    for conditions, group in by_conditions(loaded):
         bundle = load_bundle(overlays=overlays, directory=directory, **conditions)
         theirs = opa.decide(bundle, [case.input_json for case in group]) if opa is not None else None
         results += asyncio.run(_judge(bundle, group, theirs))

@@ -140,7 +140,7 @@ def test_inspect_shows_what_is_there_and_believes_nothing(house: Path, key: KeyF
     assert (shown["signed"], shown["key_id"], shown["scope"], shown["sequence"]) == (True, "k", "prod", 4)
     assert {"file": "house/custom/hush.rego", "bytes": len(RULE)} in shown["contents"]
     out.write_bytes(b"no bundle")
-    assert run("policy", "bundle", "inspect", str(out)).exit_code == 1
+    assert run("policy", "bundle", "inspect", str(out)).exit_code == 2
 
 
 def test_what_cannot_be_built_is_told(house: Path, tmp_path: Path) -> None:
@@ -148,5 +148,5 @@ def test_what_cannot_be_built_is_told(house: Path, tmp_path: Path) -> None:
     two = run("policy", "bundle", "build", str(house), str(house), "--alone", "--out", out)
     assert two.exit_code != 0
     (house / "custom" / "hush.rego").write_text(RULE.replace("findings contains", "findings contain"))
-    assert run("policy", "bundle", "build", str(house), "--out", out).exit_code == 1
+    assert run("policy", "bundle", "build", str(house), "--out", out).exit_code == 2
     assert not Path(out).exists()

@@ -90,7 +90,7 @@ def test_decision_cases_are_decided_beside_the_tests(started: Path) -> None:
 
 def test_policies_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     ended = run("policy", "check", "--overlay", tmp_path / "none")
-    assert ended.exit_code == 1
+    assert ended.exit_code == 2
     assert f"{tmp_path}/none: is not a directory" in ended.stderr
 
 
@@ -123,7 +123,7 @@ def test_exemptions_are_listed_and_those_that_end_are_warned_of(started: Path, d
 def test_an_overlay_that_loosens_is_a_problem_with_file_and_setting(started: Path) -> None:
     (started / "policies" / "data.yaml").write_text("settings: {bash: {destructive: {rm: null}}}\n")
     ended = run("policy", "check", "--config", started / "interlock.yaml")
-    assert ended.exit_code == 1
+    assert ended.exit_code == 2
     assert (
         "policies/data.yaml: bash.destructive: takes rm away; an overlay may only make settings stricter"
         in ended.stderr

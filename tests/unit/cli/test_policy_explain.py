@@ -192,7 +192,7 @@ async def test_a_configured_bundle_explains_as_it_was_kept(tmp_path: Path) -> No
     assert run("policy", "bundle", "build", "--profile", "strict", "--out", bundle).exit_code == 0
     config.write_text(json.dumps({"state": {"dir": str(tmp_path)}, "policy": {"bundle": {"url": str(bundle)}}}))
     ended = await asyncio.to_thread(run, "policy", "explain", json.dumps(CALLS[4]), "--config", config)
-    assert ended.exit_code == 1
+    assert ended.exit_code == 2
     assert "no gateway has loaded the configured bundle here yet" in ended.stderr
     settings = load_config(config, {})
     origin = open_policies(settings.policy, settings.policy_dir)

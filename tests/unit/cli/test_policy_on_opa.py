@@ -93,7 +93,7 @@ def test_without_an_opa_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     for command in (("test",), ("eval", CALL)):
         ended = run("policy", *command, "--engine", "opa", env={"PATH": str(tmp_path)})
-        assert ended.exit_code == 1
+        assert ended.exit_code == 2
         assert "the program opa is neither on PATH nor at .tools/bin/opa" in ended.output
 
 
@@ -107,7 +107,7 @@ def test_without_an_opa_it_is_said_what_is_missing(tmp_path: Path, monkeypatch: 
 )
 def test_an_opa_that_does_not_work_is_told(tmp_path: Path, script: str, said: str) -> None:
     ended = run("policy", "test", "--engine", "opa", env=pretending(tmp_path, script))
-    assert ended.exit_code == 1
+    assert ended.exit_code == 2
     assert said in ended.output
 
 

@@ -23,13 +23,14 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True)
 class TestReport:
-    """All results, and the lines of each policy file that no Rego test reached."""
+    """All results, the last `cases` of them of decision cases, and the lines that no Rego test reached, by file."""
 
     __test__ = False
 
     results: tuple[TestResult, ...]
     not_covered: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     covered_lines: int = 0
+    cases: int = 0
 
     @property
     def passed(self) -> bool:
