@@ -126,11 +126,14 @@ def read_tally(given: Mapping[str, Any]) -> Tally:
 
 
 def _beginning(policy_input: bytes) -> str:
-    """The call's input on one line, shortened: of one with a single text that text, such as a command."""
     try:
-        given = json.loads(policy_input)["call"]["input"]
+        return short_input(json.loads(policy_input)["call"]["input"])
     except (ValueError, LookupError, TypeError, RecursionError):
         return ""
+
+
+def short_input(given: Any) -> str:
+    """A call's input on one line, shortened: of one with a single text that text, such as a command."""
     texts = list(given.values()) if isinstance(given, dict) else []
     whole = texts[0] if len(texts) == 1 and isinstance(texts[0], str) else json.dumps(given, ensure_ascii=False)
     line = " ".join(whole[: 4 * LONGEST_INPUT].split())
