@@ -12,6 +12,7 @@ from interlock_gateway.cli.jsonable import to_json
 from interlock_gateway.cli.screen import Line
 from interlock_gateway.core.decision import Verdict
 from interlock_gateway.policy.explain.report import FailedCondition, FiredRule, SettingRead
+from interlock_gateway.policy.replay.tally import short_input
 
 _STYLE = {"deny": "bold red", "reflect": "magenta", "checkpoint": "yellow", "preview": "cyan", "allow": "green"}
 _INDENT = 13
@@ -90,6 +91,8 @@ def _decided(explained: Explained, shown: Shown) -> Iterator[Line]:
         words = in_words(reason.code) if reason.rule == "gateway" else ""
         said = f"{reason.message or reason.code}" + (f" ({words})" if words and words != reason.message else "")
         yield from _wrapped("", said, shown)
+    if given := _given(explained):
+        yield from _wrapped("input", given, shown)
     asked = {name: value for name, value in explained.obligations.items() if value}
     for name, value in asked.items():
         yield from _wrapped("asks for", f"{name}: {_short(value)}", shown)
@@ -97,6 +100,13 @@ def _decided(explained: Explained, shown: Shown) -> Iterator[Line]:
         yield from _wrapped("note", note, shown)
     for caution in explained.cautions:
         yield from _wrapped("caution", caution, shown, "yellow")
+
+
+def _given(explained: Explained) -> str:
+    """The beginning of what the call was given; empty when nothing was, or nothing is known."""
+    call = explained.explanation.document.get("call")
+    given = call.get("input") if isinstance(call, Mapping) else None
+    return short_input(given) if given else ""
 
 
 def _fired(explained: Explained, shown: Shown) -> Iterator[Line]:
@@ -207,5 +217,7 @@ def _short(value: Any, most: int = 60) -> str:
         for name in ("text", "given", "name"):
             if isinstance(value.get(name), str):
                 return _short(value[name], most)
+        # What is empty says nothing, and hides what does.
+        value = {name: one for name, one in value.items() if one not in ("", None, [], {}, False)} or value
     text = to_json(value, indent=None)
     return text if len(text) <= most else f"{text[: most - 3]}..."

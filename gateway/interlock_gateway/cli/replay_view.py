@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from interlock_gateway.cli.screen import Block, Fields, Table, Text
+from interlock_gateway.core.visible import visible_line
 from interlock_gateway.policy.replay.comparing import Change, Direction
 from interlock_gateway.policy.replay.running import Plan
 from interlock_gateway.policy.replay.tally import Seen, Tally
 
-_ORDER = (Direction.LOOSENED, Direction.TIGHTENED, Direction.OTHER)
-_MARK = {Direction.LOOSENED: "! loosened", Direction.TIGHTENED: "tightened", Direction.OTHER: "other"}
+_ORDER = (Direction.LOOSENED, Direction.TIGHTENED, Direction.FAILED, Direction.OTHER)
+_MARK = {one: one.value for one in Direction} | {Direction.LOOSENED: "! loosened"}
 _KINDS = tuple(one.value for one in _ORDER)
 MOST_ROWS = 15
 _EXAMPLES = 2
@@ -24,13 +25,15 @@ def blocks(tally: Tally, plan: Plan) -> list[Block]:
     found = [Fields(_facts(tally, plan))]
     if not tally.changes:
         return [*found, Text("nothing would change")]
-    columns = ("", "from", "to", "rules", "decisions", "share", "for example")
-    rows = [_row(one, seen, tally) for one, seen in ordered(tally)]
+    columns = ("", "from", "to", "rules", "decisions", "share")
+    listed = ordered(tally)
+    rows = [_row(one, seen, tally) for one, seen in listed]
     hint = f"{len(rows) - MOST_ROWS} more kinds of change: --output json" if len(rows) > MOST_ROWS else ""
     return [
         *found,
         Table(columns, rows[:MOST_ROWS], title="what would change"),
         *([Text(hint)] if hint else []),
+        Text("\n".join(_examples(listed[:MOST_ROWS])), title="for example"),
         _by("tool", tally.tools),
         _by("principal", tally.principals),
     ]
@@ -115,12 +118,21 @@ def _revisions(tally: Tally, plan: Plan) -> str:
 
 
 def _row(one: Change, seen: Seen, tally: Tally) -> tuple[Any, ...]:
-    names = [*(f"- {name}" for name in one.lost), *(f"+ {name}" for name in one.gained)]
+    names = [f"{'-' if name not in one.gained else '~'} {name}" for name in one.lost]
+    names += [f"+ {name}" for name in one.gained if name not in one.lost]
     if one.duties:
         names.append("obligations differ")
-    examples = " ".join(example.decision_id for example in seen.examples[:_EXAMPLES])
     share = f"{seen.count / tally.decisions:.1%}"
-    return _MARK[one.direction], one.before, one.after, ", ".join(names), seen.count, share, examples
+    return _MARK[one.direction], one.before, one.after, ", ".join(names), seen.count, share
+
+
+def _examples(listed: Iterable[tuple[Change, Seen]]) -> Iterable[str]:
+    """Decisions on lines of their own, where their ids can be copied; what they are about on the next."""
+    for one, seen in listed:
+        yield f"{_MARK[one.direction]}, {one.before} to {one.after}:"
+        for example in seen.examples[:_EXAMPLES]:
+            yield f"  {example.decision_id}"
+            yield f"    {visible_line(f'{example.tool} by {example.principal}: {example.given}'.rstrip(': '))}"
 
 
 def _by(what: str, counts: Mapping[str, Counter[str]]) -> Table:

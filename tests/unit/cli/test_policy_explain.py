@@ -171,7 +171,7 @@ class TestARecordedDecision:
 
     def test_that_there_is_none_of_is_an_error(self, receipts: Path) -> None:
         ended = run("policy", "explain", "nothing-of-this-id", "--audit-dir", receipts)
-        assert ended.exit_code == 1
+        assert ended.exit_code == 2
         assert "no receipt in" in ended.stderr
         assert run("policy", "explain", "x", "--audit-dir", receipts / "none").exit_code == 2
 
@@ -202,3 +202,10 @@ async def test_a_configured_bundle_explains_as_it_was_kept(tmp_path: Path) -> No
     await origin.close()
     found = await asyncio.to_thread(explained, {"tool": LOOK, "input": {}}, "--config", config)
     assert found["policy"] == {"revision": loaded.revision, "profile": "strict"}
+
+
+def test_what_the_call_was_given_is_shown() -> None:
+    call = {"tool": {"name": "bash", "metadata": {"permission_class": "bash"}}, "input": {"command": "rm -rf /"}}
+    shown = run("policy", "explain", json.dumps(call)).stdout
+    assert "\ninput        rm -rf /\n" in shown
+    assert "[]," not in shown

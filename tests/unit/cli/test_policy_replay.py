@@ -42,7 +42,7 @@ def test_nothing_changes_under_the_same_policies(receipts: Path) -> None:
 
 def test_what_would_be_stricter_is_told_by_rule_tool_and_principal(receipts: Path) -> None:
     found = replayed(receipts, "--profile", "strict", code=1)
-    assert found["changed"] == {"loosened": 0, "tightened": 3, "other": 0}
+    assert found["changed"] == {"loosened": 0, "tightened": 3, "failed": 0, "other": 0}
     (change,) = found["changes"]
     assert (change["before"], change["after"], change["decisions"]) == ("allow", "checkpoint", 3)
     assert [one["decision_id"] for one in change["examples"]] == ["note-0", "note-1", "note-2"]
@@ -55,7 +55,7 @@ def test_people_see_a_table_they_can_decide_from(receipts: Path) -> None:
     assert ended.exit_code == 1
     assert "5 replayed; 3 tightened would change" in ended.stdout
     assert "60.0%" in ended.stdout
-    assert "note-0" in ended.stdout
+    assert "tightened, allow to checkpoint:\n  note-0\n    note by agent-1: x\n  note-1\n" in ended.stdout
     assert "by tool:" in ended.stdout
 
 
@@ -75,6 +75,34 @@ def test_what_would_be_looser_comes_first_and_is_marked(tmp_path: Path) -> None:
     assert [one["direction"] for one in found["changes"]] == ["loosened", "other"]
     shown = run("policy", "replay", "--audit-dir", receipts, "--profile", "standard").stdout
     assert "! loosened" in shown
+
+
+def test_a_setting_that_changes_a_verdict_names_the_rule_that_gives_it(receipts: Path, tmp_path: Path) -> None:
+    (tmp_path / "house").mkdir()
+    (tmp_path / "house" / "data.yaml").write_text("settings: {generic: {unguarded_change: checkpoint}}\n")
+    ended = run("policy", "replay", "--audit-dir", receipts, "--overlay", tmp_path / "house")
+    assert "~ generic/unguarded" in ended.stdout
+
+
+SPINNING = """package interlock.custom
+
+findings contains {"verdict": "none", "code": "x", "message": "m", "rule": "custom/x"} if {
+	some finding in [1, 2]
+	some other in [input.tool.name, input.call.id]
+	to_number(other) == finding
+}
+"""
+
+
+def test_a_denial_stays_one_when_the_candidate_fails(tmp_path: Path) -> None:
+    shipped = load_bundle()
+    danger = {"name": "bash", "metadata": {"destructive": True, "permission_class": "bash"}}
+    receipts = write_receipts(tmp_path, [RecordedCall("d", danger, {"command": "rm -rf /"}, shipped)])
+    house = tmp_path / "house" / "custom"
+    house.mkdir(parents=True)
+    (house / "x.rego").write_text(SPINNING)
+    found = replayed(receipts, "--overlay", house.parent, "--fail-on", "loosened", code=0)
+    assert found["changed"] == {"loosened": 0, "tightened": 0, "failed": 1, "other": 0}
 
 
 def test_an_overlay_is_tried_in_place_of_the_configured_ones(receipts: Path, tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_what_is_decided_alike_does_not_change(tmp_path: Path, candidate: Policy
     [
         (DENIED, ALLOWED, Direction.LOOSENED, (("b/denies",), ("a/allows",))),
         (ALLOWED, DENIED, Direction.TIGHTENED, (("a/allows",), ("b/denies",))),
-        (said("preview", "p/p"), said("checkpoint", "p/p"), Direction.TIGHTENED, ((), ())),
-        (said("reflect", "r/r"), said("checkpoint", "r/r"), Direction.LOOSENED, ((), ())),
+        (said("preview", "p/p"), said("checkpoint", "p/p"), Direction.TIGHTENED, (("p/p",), ("p/p",))),
+        (said("reflect", "r/r"), said("checkpoint", "r/r"), Direction.LOOSENED, (("r/r",), ("r/r",))),
         (DENIED, said("deny", "c/too"), Direction.OTHER, (("b/denies",), ("c/too",))),
     ],
 )

@@ -19,16 +19,21 @@ _NOBODY_TO_ASK = ("checkpoint_unavailable", _OF_THE_GATEWAY)
 
 
 class Direction(StrEnum):
-    """Where a change leads. `OTHER`: to the same verdict for other reasons, or with other obligations."""
+    """Where a change leads. `OTHER`: to the same verdict for other reasons, or with other obligations.
+
+    `FAILED`: the call was denied, and the candidate has no decision about it, so that it would be denied as well.
+    """
 
     LOOSENED = "loosened"
     TIGHTENED = "tightened"
+    FAILED = "failed"
     OTHER = "other"
 
 
 class Change(NamedTuple):
     """How a decision differs from the one before: verdicts, and the rules that gave one and not the other.
 
+    A rule that gives another verdict for the same reason is in both.
     `duties` says that the obligations differ.
     """
 
@@ -83,12 +88,15 @@ def change(before: Said, after: Said) -> Change | None:
     if before == after:
         return None
     duties = before.obligations != after.obligations
+    lost, gained = set(before.reasons) - set(after.reasons), set(after.reasons) - set(before.reasons)
+    if before.verdict is not after.verdict and not lost and not gained:
+        lost = gained = set(after.reasons)
     return Change(
         direction=_direction(before, after),
         before=before.verdict.value,
         after=after.verdict.value,
-        lost=_names(set(before.reasons) - set(after.reasons)),
-        gained=_names(set(after.reasons) - set(before.reasons)),
+        lost=_names(lost),
+        gained=_names(gained),
         duties=duties,
     )
 
@@ -102,6 +110,8 @@ def _direction(before: Said, after: Said) -> Direction:
     was, is_now = _STRICTNESS[before.verdict], _STRICTNESS[after.verdict]
     if was != is_now:
         return Direction.LOOSENED if is_now < was else Direction.TIGHTENED
+    if before.verdict is Verdict.DENY and any(rule == _OF_THE_GATEWAY for _, rule in after.reasons):
+        return Direction.FAILED
     return _of_duties(before.obligations, after.obligations)
 
 

@@ -1,5 +1,6 @@
 """What a replay counts, in memory that does not grow with the receipts; tallies of processes are added up."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,17 +12,19 @@ from interlock_gateway.policy.replay.lines import Recorded
 MOST_NAMES = 2000
 MOST_CHANGES = 500
 EXAMPLES = 5
+LONGEST_INPUT = 60
 OTHERS = "(others)"
 _COUNTS = ("decisions", "partial", "by_gateway", "without_input", "unreadable", "not_reproduced")
 
 
 class Example(NamedTuple):
-    """A recorded decision that would change."""
+    """A recorded decision that would change; `given` is the beginning of its input, as the receipt has it."""
 
     sequence: int
     decision_id: str
     tool: str
     principal: str
+    given: str = ""
 
 
 @dataclass(slots=True)
@@ -70,8 +73,12 @@ class Tally:
         _of(self.tools, one.tool)[kind] += 1
         _of(self.principals, one.principal)[kind] += 1
         if found is not None:
-            example = Example(one.sequence, one.decision_id, one.tool, one.principal)
-            self._seen(found).add(Seen(1, int(not one.is_whole), [example]))
+            seen = self._seen(found)
+            # The lines come in their order: those that follow are no first ones, and need not be read.
+            more = len(seen.examples) < EXAMPLES
+            given = _beginning(one.policy_input) if more else ""
+            example = Example(one.sequence, one.decision_id, one.tool, one.principal, given)
+            seen.add(Seen(1, int(not one.is_whole), [example] if more else []))
 
     def add(self, other: "Tally") -> None:
         """Count what another has counted."""
@@ -116,6 +123,21 @@ def read_tally(given: Mapping[str, Any]) -> Tally:
         found = Change(Direction(direction), before, after, tuple(lost), tuple(gained), duties)
         tally.changes[found] = Seen(count, partial, [Example(*one) for one in examples])
     return tally
+
+
+def _beginning(policy_input: bytes) -> str:
+    try:
+        return short_input(json.loads(policy_input)["call"]["input"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+
+
+def short_input(given: Any) -> str:
+    """A call's input on one line, shortened: of one with a single text that text, such as a command."""
+    texts = list(given.values()) if isinstance(given, dict) else []
+    whole = texts[0] if len(texts) == 1 and isinstance(texts[0], str) else json.dumps(given, ensure_ascii=False)
+    line = " ".join(whole[: 4 * LONGEST_INPUT].split())
+    return line if len(line) <= LONGEST_INPUT else f"{line[: LONGEST_INPUT - 1]}…"
 
 
 def _of(counts: dict[str, Counter[str]], name: str) -> Counter[str]:
