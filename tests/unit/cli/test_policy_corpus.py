@@ -52,5 +52,5 @@ def test_an_overlay_and_a_profile_can_be_tried(corpus: Path, tmp_path: Path) -> 
 
 def test_a_directory_that_is_no_corpus_is_named(tmp_path: Path) -> None:
     ended = run("policy", "corpus", tmp_path)
-    assert ended.exit_code == 1
+    assert ended.exit_code == 2
     assert "tools.yaml: cannot be read" in ended.stderr
