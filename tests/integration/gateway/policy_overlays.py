@@ -35,6 +35,8 @@ def overlay_in(directory: Path, source: str = "", name: str = "overlay") -> Path
     """An overlay with one rule, or without any."""
     overlay = directory / name
     (overlay / "custom").mkdir(parents=True, exist_ok=True)
+    # One that says nothing says that it is meant so.
+    (overlay / "data.yaml").write_text("settings: {}\n")
     if source:
         (overlay / "custom" / "word.rego").write_text(source)
     return overlay
