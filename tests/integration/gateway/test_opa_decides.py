@@ -120,6 +120,7 @@ async def test_a_gateway_starts_before_its_opa_and_serves_once_that_is_there(
 async def test_a_reload_brings_changed_policies_to_opa(opa: OpaProcess, socket_directory: Path) -> None:
     overlay = socket_directory / "own"
     (overlay / "custom").mkdir(parents=True)
+    (overlay / "data.yaml").write_text("settings: {}\n")
     policy = asking(opa).model_copy(update={"overlays": (overlay,)})
     async with bench(socket_directory, policy=policy) as at:
         assert await state_of(at) is CallStatus.COMPLETED

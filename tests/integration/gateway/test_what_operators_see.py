@@ -194,6 +194,7 @@ async def overlaid(socket_directory: Path) -> AsyncIterator[tuple[Bench, Path]]:
     """A gateway with an overlay that says nothing yet."""
     overlay = socket_directory / "overlay"
     (overlay / "custom").mkdir(parents=True)
+    (overlay / "data.yaml").write_text("settings: {}\n")
     async with bench(socket_directory, policy=PolicyConfig(overlays=(overlay,))) as at:
         yield at, overlay
 

@@ -309,6 +309,7 @@ async def test_an_answer_under_policies_that_are_not_in_force_any_more_runs_noth
 ) -> None:
     custom = socket_directory / "overlay" / "custom"
     custom.mkdir(parents=True)
+    (custom.parent / "data.yaml").write_text("settings: {}\n")
     policy = PolicyConfig(overlays=(socket_directory / "overlay",))
     async with mcp_bench(socket_directory, mcp=PEOPLE, tools=asking_tools, policy=policy) as at:
 
