@@ -170,7 +170,7 @@ class _Search:
     def _annotated(self, schema: object, kind: str, whole: Mapping[str, object]) -> bool:
         for branch in self._branches(schema, whole):
             items = _mapping(branch.get("items"))
-            if kind in {branch.get(ANNOTATION), items.get(ANNOTATION)}:
+            if kind in (branch.get(ANNOTATION), items.get(ANNOTATION)):
                 return True
         return False
 

@@ -31,6 +31,12 @@ quiet(search) if {
 	search.known == true
 	search.seen == false
 	search.hidden == false
+} else if {
+	# Of the files that it is given it shows nothing but names, sizes and ages.
+	search.known == true
+	command := script.commands[search.command]
+	command.fed == true
+	data.interlock.settings.bash.names_only[command.name] == true
 }
 
 secrets_in(search) := {name |

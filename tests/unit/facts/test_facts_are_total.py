@@ -135,6 +135,14 @@ def test_any_path_gives_facts(facts: Facts, path: str, roots: list[str]) -> None
     facts("file", {"path": path}, roots=tuple(roots), workdir=path)
 
 
+def test_an_annotation_may_be_anything(facts: Facts) -> None:
+    for annotation in ([], {}, [["path"]], 7, None):
+        of_items = {"type": "array", "items": {"x-interlock-fact": annotation}}
+        schema = {"properties": {"path": {"x-interlock-fact": annotation}, "paths": of_items}}
+        document = facts("file", {"path": "a", "paths": ["b"]}, schema=schema, roots=("/workspace",))
+        assert document["class"] == "file"
+
+
 def test_a_damaged_script_gives_facts(bash: Bash) -> None:
     chooser = random.Random(5)
     scripts = [script for script, _, _ in ALL]

@@ -57,6 +57,7 @@ class _Document:
             "parse_error": bool(survey.errors),
             "errors": [shown(error) for error in survey.errors[:MAX_ERRORS]],
             "dynamic": dynamic or bool(survey.hazards),
+            "open": bool(survey.hazards) or any(map(_is_open, survey.found)) or any(item["dynamic"] for item in loose),
             "dynamic_name": None in names,
             "hazards": [*sorted(survey.hazards)],
             "bash_only": survey.bash_only,
@@ -91,6 +92,8 @@ class _Document:
             "subcommand": outline.subcommand(found.name, found.words),
             "wrappers": list(found.wrappers),
             "implied": found.implied,
+            "feeds": found.effects.feeds,
+            "fed": found.fed is not None,
             "moved": found.moved,
             "env": [_assignment(word) for word in found.assignments],
             "redirections": [*redirections],
@@ -142,7 +145,7 @@ class _Document:
                 if "/" in word.text:
                     self._path(index, "program", word, word.text, self.places.spot(word, word.text, found))
                 continue
-            if position == code:
+            if position == code or (found.fed is not None and word.text == HOLE):
                 continue
             script = interprets is not None and word is interprets.script
             texts = named(word, found.name)
@@ -187,21 +190,22 @@ class _Document:
         )
 
     def _search(self, index: int, found: Found) -> None:
-        wanted = search(found.name or "", found.words, fed=_stdin(found) != "inherited")
+        wanted = found.fed or search(found.name or "", found.words, fed=_stdin(found) != "inherited")
         if wanted is None or (wanted.unversioned and self.places.in_working_tree(wanted, found)):
             return
         seen, top = self.places.search(wanted, found)
         if not (wanted.deep or seen.seen or top):
             return  # files, as far as can be told
+        complete = seen.seen and seen.complete and wanted.known
         self.searches.append(
             {
                 "command": index,
                 "given": shown(found.source),
                 "seen": seen.seen,
-                "complete": seen.seen and seen.complete and wanted.known,
+                "complete": complete,
                 "top": top,
                 "hidden": wanted.hidden,
-                "known": wanted.known,
+                "known": wanted.known and (complete or not wanted.strays),
                 "names": [*sorted(seen.names)] if seen.complete else [*sorted(seen.names)[:MAX_NAMES]],
                 "endings": [*sorted(seen.endings)],
                 "only": [only(text) for text in wanted.only] if len(wanted.only) <= MAX_ONLY else [],
@@ -237,6 +241,12 @@ class _Document:
 def _is_dynamic(found: Found) -> bool:
     targets = any(item.target.literal is None for item in found.redirections)
     return found.name is None or targets or any(word.literal is None for word in found.words)
+
+
+def _is_open(found: Found) -> bool:
+    """Whether it is dynamic by more than names of files that a search finds."""
+    targets = any(item.target.literal is None for item in found.redirections)
+    return targets or (found.fed is None and _is_dynamic(found))
 
 
 def _stdin(found: Found) -> str:

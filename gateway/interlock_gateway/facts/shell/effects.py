@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from interlock_gateway.facts.shell.reading import Word
+from interlock_gateway.facts.shell.searching import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +12,7 @@ class Run:
 
     With neither, something is run and it cannot be told what. `appended` says that arguments follow which are known
     only at run time, `moved` that it runs in another directory, root or machine, `implied` that nobody wrote it down.
+    `fed` is the search whose files, and nothing else, the last word stands for.
     """
 
     words: tuple[Word, ...] = ()
@@ -19,6 +21,7 @@ class Run:
     appended: bool = False
     moved: bool = False
     implied: bool = False
+    fed: Search | None = None
 
 
 UNKNOWN = Run()
@@ -41,11 +44,15 @@ class Interpretation:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """All that a command runs and interprets. `writes` are files it opens for writing that no redirection names."""
+    """All that a command runs and interprets. `writes` are files it opens for writing that no redirection names.
+
+    `feeds` says that it does nothing but find files and give their names to what it runs.
+    """
 
     runs: tuple[Run, ...] = ()
     interprets: Interpretation | None = None
     writes: tuple[Word, ...] = ()
+    feeds: bool = False
 
 
 NOTHING = Effects()

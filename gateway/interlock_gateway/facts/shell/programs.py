@@ -1,10 +1,10 @@
 """Programs that run others in a way of their own: `find -exec`, `xargs`, `parallel`, `git -c alias.x=!...`."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from interlock_gateway.facts.shell import interpreters
+from interlock_gateway.facts.shell import feeding, interpreters
 from interlock_gateway.facts.shell.building import coverage
 from interlock_gateway.facts.shell.effects import NOTHING, UNKNOWN, Effects, Interpretation, Run
 from interlock_gateway.facts.shell.options import Options, parse, shortened
@@ -21,6 +21,8 @@ _XARGS = Options(
     "exit eof interactive max-lines no-run-if-empty null open-tty replace show-limits verbose",
     "arg-file delimiter max-args max-chars max-procs process-slot-var",
 )
+_XARGS_PLAIN = frozenset({"0", "I", "P", "n", "r", "t", "null", "max-args", "max-procs", "no-run-if-empty", "verbose"})
+"""Options of `xargs` with which it gives to a command what it reads, and nothing else."""
 _PARALLEL = Options(
     "0kmqtuvX",
     "jIaLNnPSd",
@@ -85,26 +87,24 @@ _BRACES = re.compile(r"\{\}")
 def _find(words: list[Word]) -> Effects:
     runs: list[Run] = []
     writes: list[Word] = []
+    understood = feeding.finding(words)
     index = 1
     while index < len(words):
-        text = words[index].text
+        text, at = words[index].text, index
         index += 1
         if text in _FIND_EXEC:
-            start = index
-            while index < len(words) and not _ends_exec(words, start, index):
-                index += 1
+            start, index = index, feeding.end_of_exec(words, index)
+            given = understood and feeding.given_last(words[start:index], "{}")
+            if understood and given:
+                runs.append(Run(given, fed=understood.runs[at]))
+                continue
             plus = index < len(words) and words[index].text == "+"
             runs.append(Run(_holed(words[start:index], _BRACES), appended=plus, moved=text.endswith("dir")))
         elif text == "-delete":
             runs.append(Run((Word("rm", text),), appended=True, implied=True))
         elif text in _FIND_WRITES:
             writes += words[index : index + 1]
-    return Effects(tuple(runs), None, tuple(writes))
-
-
-def _ends_exec(words: list[Word], start: int, index: int) -> bool:
-    text = words[index].text
-    return text == ";" or (text == "+" and index > start and words[index - 1].text == "{}")
+    return Effects(tuple(runs), None, tuple(writes), feeds=bool(runs) and all(run.fed for run in runs))
 
 
 def _fd(words: list[Word]) -> Effects:
@@ -113,6 +113,18 @@ def _fd(words: list[Word]) -> Effects:
         return NOTHING
     end = next((i for i, word in enumerate(words) if i > index and word.text == ";"), len(words))
     return Effects((Run(_holed(words[index + 1 : end], _FD_HOLES), appended=True),))
+
+
+def fed_by_pipe(words: list[Word], stages: Sequence[feeding.Stage]) -> Effects | None:
+    """What `xargs` does behind `stages` of a pipeline, where these give it names of found files and no more."""
+    parsed = parse(words[1:], _XARGS)
+    if not parsed.known or not parsed.operands or parsed.given.keys() - _XARGS_PLAIN:
+        return None
+    mark = parsed.given.get("I")
+    operands = parsed.operands if mark else [*parsed.operands, Word("{}", "")]
+    given = feeding.given_last(operands, mark.text if mark else "{}")
+    found = feeding.piped(stages, zero=bool({"0", "null"} & parsed.given.keys()))
+    return Effects((Run(given, fed=found),), feeds=True) if given and found else None
 
 
 def _xargs(words: list[Word]) -> Effects:

@@ -29,8 +29,8 @@ ORDINARY = frozenset(_ENDINGS.split())
 class Searched:
     """Names of files and directories, in lower case. Of files whose ending is ordinary only the endings are kept.
 
-    `complete` is false when there is more than may be looked at, or links are followed; `seen` says that there is a
-    directory at all.
+    `complete` is false when there is more than may be looked at, when links are followed, or names may be taken for
+    others; `seen` says that there is a directory at all.
     """
 
     names: set[str] = field(default_factory=set)
@@ -65,7 +65,8 @@ def look(listing: Listing, start: str, search: Search, found: Searched) -> None:
                 if matchers.leaves_out(entry, ignored) or (entry.directory and not search.deep):
                     continue
                 _note(entry, found)
-                found.complete = found.complete and not (entry.link and search.follows)
+                strays = (entry.link and search.follows) or (search.plain_names and odd(entry.name))
+                found.complete = found.complete and not strays
                 if entry.directory:
                     waiting.append((entry.path, ignored))
             found.check()
@@ -93,6 +94,11 @@ class _Matchers:
         if entry.link:
             return False
         return bool(self._only and not _fits(entry, self._only)) or _exactly(entry, self._without)
+
+
+def odd(name: str) -> bool:
+    """Whether a name has in it what `xargs` takes for more than itself, if it is not told otherwise."""
+    return any(char in "'\"\\" or char.isspace() for char in name)
 
 
 def _matcher(text: str) -> tuple[NamePattern, re.Pattern[str]]:

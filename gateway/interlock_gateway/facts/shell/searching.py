@@ -46,7 +46,7 @@ class Search:
     directories. `follows` links, searches `hidden` files, and what `ignored` files of version control list. `deep` is
     false when nothing is searched but what lies in the directories themselves, if they are any. `known` is false when
     an option is not understood. `unversioned` says that nothing is searched in a working tree of git's, which is looked
-    for from the directory `within` on.
+    for from the directory `within` on. `plain_names` says that names with blanks or quotes in them may lead anywhere.
     """
 
     directories: tuple[Word, ...]
@@ -60,6 +60,12 @@ class Search:
     known: bool = True
     unversioned: bool = False
     within: str = "."
+    plain_names: bool = False
+
+    @property
+    def strays(self) -> bool:
+        """Whether what it comes to, and has not been looked at, may lie anywhere, whatever its name."""
+        return self.follows or self.plain_names
 
 
 def search(name: str, words: list[Word], *, fed: bool) -> Search | None:

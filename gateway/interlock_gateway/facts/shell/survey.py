@@ -4,7 +4,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 
-from interlock_gateway.facts.shell import unwrap
+from interlock_gateway.facts.shell import feeding, programs, unwrap
 from interlock_gateway.facts.shell.effects import NOTHING, UNKNOWN, Effects, Run
 from interlock_gateway.facts.shell.grammar import ScriptReader
 from interlock_gateway.facts.shell.interpreters import SHELLS
@@ -21,6 +21,7 @@ from interlock_gateway.facts.shell.reading import (
     Simple,
     Word,
 )
+from interlock_gateway.facts.shell.searching import Search, search
 
 _DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _LOADER = re.compile(
@@ -47,7 +48,10 @@ _INDIRECT = {
 
 @dataclass(slots=True)
 class Found:
-    """One command, as written or as another command runs it. `name` is None when it is only known at run time."""
+    """One command, as written or as another command runs it. `name` is None when it is only known at run time.
+
+    `fed` is the search whose files, and nothing else, its last word stands for.
+    """
 
     words: list[Word]
     scope: Scope
@@ -59,6 +63,7 @@ class Found:
     effects: Effects = NOTHING
     moved: bool = False
     implied: bool = False
+    fed: Search | None = None
 
     @property
     def stdin_script(self) -> bool:
@@ -170,6 +175,7 @@ class Survey:
         redirections: list[Redirection] | None = None,
         moved: bool = False,
         implied: bool = False,
+        fed: Search | None = None,
     ) -> None:
         if len(wrappers) > MAX_DEPTH:
             raise LimitExceededError(f"commands wrap one another more than {MAX_DEPTH} deep")
@@ -178,7 +184,8 @@ class Survey:
         self.found.append(found)
         if found.name is None:
             return
-        found.effects = unwrap.effects(found.name, words)
+        found.fed = None if moved or search(found.name, words, fed=True) else fed
+        found.effects = self._given_names(found) or unwrap.effects(found.name, words)
         self._note(found, found.name)
         for run in found.effects.runs:
             self._run(run, found)
@@ -200,8 +207,29 @@ class Survey:
         words = [*run.words, *([Word(HOLE, "")] if run.appended or run == UNKNOWN else [])]
         assignments = [*outer.assignments, *run.assignments]
         self._command(
-            words, outer.scope, wrappers, outer.source, assignments=assignments, moved=moved, implied=run.implied
+            words,
+            outer.scope,
+            wrappers,
+            outer.source,
+            assignments=assignments,
+            moved=moved,
+            implied=run.implied,
+            fed=run.fed,
         )
+
+    def _given_names(self, found: Found) -> Effects | None:
+        """What `xargs` does, where all that it is given are names of files that a `find` in its pipeline finds."""
+        frame, stages = found.scope.frame, []
+        if found.name not in {"xargs", "gxargs"} or frame is None or self.bash_only or found.moved:
+            return None
+        for stage in range(found.scope.stage):
+            # A stage of several commands, or of one that is not written there itself, could give it anything.
+            there = [one for one in self.found if one.scope.frame is frame and one.scope.stage == stage]
+            if len(there) != 1 or there[0].moved or there[0].wrappers != found.wrappers:
+                return None
+            stages.append(feeding.Stage(there[0].name, there[0].words, there[0].redirections))
+        redirected = any(item.operator.startswith("<") for item in found.redirections)
+        return programs.fed_by_pipe(found.words, stages) if stages and not redirected else None
 
     def _fed_script(self, found: Found) -> None:
         bodies = [item.body for item in found.redirections if item.body is not None and item.descriptor in {None, "0"}]

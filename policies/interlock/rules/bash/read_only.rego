@@ -3,8 +3,9 @@ package interlock.rules.bash
 # METADATA
 # title: Commands that only read
 # description: |
-#   A script is allowed without asking when every command is on the list of those that only read, all of it is literal,
-#   every path lies inside the workspace, and nothing is written.
+#   A script is allowed without asking when every command is on the list of those that only read, all of it is literal
+#   but for names of files that `find` gives to such commands, every path lies inside the workspace, and nothing is
+#   written.
 # custom:
 #   requirements: [POL-4]
 findings contains {
@@ -18,7 +19,7 @@ findings contains {
 
 reads_only if {
 	found := script
-	found.dynamic == false
+	found.open == false
 	found.assignments == []
 	found.functions == []
 	found.aliases == []
@@ -75,6 +76,30 @@ reading(command) if {
 	is_array(command.flags)
 	every operand in command.operands {
 		is_string(operand)
+		not operand in secret_operands
+	}
+} else if {
+	# It finds files, and what it gives their names to is looked at by itself.
+	command.feeds == true
+	command.argv[0] == command.name
+	every operand in command.operands {
+		is_string(operand)
+		not operand in secret_operands
+	}
+} else if {
+	command.fed == true
+	reading_files(command)
+}
+
+# Whatever files it is given, and however many, it only reads them.
+reading_files(command) if {
+	command.argv[0] == command.name
+	command.interprets == null
+	condition := data.interlock.settings.bash.read_only[command.name]
+	object.keys(condition) - {"except"} == set()
+	is_array(command.flags)
+	not given_any(command, object.get(condition, "except", []))
+	every operand in command.operands {
 		not operand in secret_operands
 	}
 }

@@ -78,7 +78,7 @@ test_bash_read_only_is_silent_for_interpreters if {
 
 test_bash_read_only_is_silent_for_what_is_not_literal if {
 	unusual := [
-		{"dynamic": true},
+		{"dynamic": true, "open": true},
 		{"assignments": [{"name": "X", "value": "1"}]},
 		{"functions": ["ls"]},
 		{"aliases": ["ls"]},
@@ -135,11 +135,43 @@ test_bash_read_only_is_silent_without_the_fields_of_a_pattern if {
 test_bash_read_only_is_silent_without_the_fields_it_reads if {
 	shown_file := showing("/w/notes.txt")
 	every field in {
-		"parse_error", "dynamic", "assignments", "functions", "aliases", "commands", "paths", "searches", "writes", "directory",
+		"parse_error", "open", "assignments", "functions", "aliases", "commands", "paths", "searches", "writes", "directory",
 		"commands/0/name", "commands/0/argv", "commands/0/flags", "commands/0/operands", "commands/0/interprets",
 		"paths/0/inside",
 	} {
 		silent("bash/read_only") with input as without(shown_file, concat("/", ["call/facts/bash", field]))
 	}
 	silent("bash/read_only") with input as without(shown_file, "call/facts/extracted")
+}
+
+# `find src -exec ... {} +`, with what it runs.
+finding(changes) := running({"dynamic": true, "commands": [
+	object.union(command(["find", "src", "-exec"]), {"feeds": true}),
+	object.union(command(["cat"]), object.union({"argv": ["cat", null], "dynamic": true, "fed": true, "operands": [null]}, changes)),
+]})
+
+test_bash_read_only_allows_reading_files_that_are_found if {
+	verdicts("bash/read_only") == {"allow"} with input as finding({})
+	verdicts("bash/read_only") == {"allow"} with input as finding({"argv": ["sort", "-r", null], "name": "sort", "flags": ["-r"]})
+}
+
+test_bash_read_only_is_silent_for_more_than_reading_files_that_are_found if {
+	cases := [
+		{"fed": false},
+		{"argv": ["rm", null], "name": "rm"},
+		{"argv": ["./cat", null]},
+		{"argv": ["sort", "-o", null], "name": "sort", "flags": ["-o"]},
+		{"argv": ["uniq", null], "name": "uniq"},
+		{"argv": ["git", "show", null], "name": "git", "subcommand": "show"},
+		{"operands": [".env", null]},
+		{"flags": null},
+		{"interprets": {"language": "shell", "source": "argument", "script": null, "code": "x"}},
+	]
+	every changes in cases {
+		silent("bash/read_only") with input as finding(changes)
+	}
+	silent("bash/read_only") with input as object.union(finding({}), {"call": {"facts": {"bash": {"open": true}}}})
+	silent("bash/read_only") with input as running({"commands": [object.union(command(["find", ".env"]), {"feeds": true})]})
+	silent("bash/read_only") with input as running({"commands": [object.union(command(["./find"]), {"feeds": true, "name": "find"})]})
+	silent("bash/routine") with input as finding({})
 }

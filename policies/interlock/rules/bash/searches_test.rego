@@ -46,6 +46,8 @@ test_bash_searches_is_silent_elsewhere if {
 		silent("bash/searches") with input as searching(changes)
 		verdicts("bash/read_only") == {"allow"} with input as searching(changes)
 	}
+	given := {"commands": [object.union(command(["ls", "x"]), {"fed": true})]}
+	silent("bash/searches") with input as object.union(searching({"names": [".env"]}), {"call": {"facts": {"bash": given}}})
 	silent("bash/searches") with input as listing
 	silent("bash/searches") with input as destroying
 }
