@@ -77,6 +77,8 @@ script_first(command) if {
 	command.argv[2] == command.interprets.script
 }
 
+plainly_set(assignment) if looped(assignment)
+
 plainly_set(assignment) if {
 	data.interlock.settings.bash.routine_variables[assignment.name] == true
 	is_string(assignment.value)

@@ -136,7 +136,8 @@ def test_any_path_gives_facts(facts: Facts, path: str, roots: list[str]) -> None
 
 
 def test_an_annotation_may_be_anything(facts: Facts) -> None:
-    for annotation in ([], {}, [["path"]], 7, None):
+    annotations: tuple[object, ...] = ([], {}, [["path"]], 7, None)
+    for annotation in annotations:
         of_items = {"type": "array", "items": {"x-interlock-fact": annotation}}
         schema = {"properties": {"path": {"x-interlock-fact": annotation}, "paths": of_items}}
         document = facts("file", {"path": "a", "paths": ["b"]}, schema=schema, roots=("/workspace",))

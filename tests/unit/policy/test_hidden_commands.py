@@ -109,6 +109,17 @@ openssl version
 ps aux
 ps -ef
 npm pkg get version
+for i in 1 2 3 4 5; do python -m pytest tests/test_import.py -q -k parallel || break; done
+for i in {1..5}; do pytest -q; done
+for i in $(seq 1 5); do pytest -q; done
+for f in src/*.py; do head -3 "$f"; done
+for f in *.md docs/*.md; do echo "$f"; done
+for f in *.md docs/*.md; do echo; head -3 "$f" | wc -l; done
+for d in src docs; do ls $d; for n in 1 2; do echo $d/$n; done; done
+for s in web api; do kubectl get pods -l app=$s; done
+for f in x.py y.js; do head -3 $f; done
+for f in *.py; do head -3 "$f"; done
+strings -n 8 x
 """.splitlines(),
     )
 ]

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
+from interlock_gateway.facts.shell import loops
 from interlock_gateway.facts.shell.expansions import JOINED
 from interlock_gateway.facts.shell.reading import HOLE, MAX_DEPTH, LimitExceededError, Scope, Word
 from interlock_gateway.facts.shell.redirections import RedirectionReader
@@ -130,26 +131,35 @@ class CompoundReader(RedirectionReader):
     def _for(self) -> None:
         self.skip_blanks()
         double = _DOUBLE_PAREN.match(self.text, self.pos)
+        name, values = Word("", ""), list[Word]()
         if double:
             self.pos = double.end()
             self.reading.bash_only = True
             self.arithmetic()
         else:
             name = self.needed_word()
-            self.reading.assignments.append(Word(HOLE, name.source, name=name.text))
+            self.reading.assignments.append(Word(HOLE, name.source, name=name.text, loop=True))
             self.blank_lines()
             if self.keyword() == "in":
                 self.skip_keyword()
-                self._for_words()
+                values = self._for_words()
         self.skip_blanks()
         self.pos += self.text.startswith(";", self.pos)
-        self._do_group()
+        start, outer = self.pos, self.bound
+        # What it does is read once for each word, if it is certain which word it is.
+        for value in values if loops.certain(name, values, outer, self.text) else [None]:
+            self.pos = start
+            self.bound = outer if value is None else {**outer, name.text: value}
+            self._do_group()
+        self.bound = outer
 
-    def _for_words(self) -> None:
+    def _for_words(self) -> list[Word]:
+        words: list[Word] = []
         self.skip_blanks()
         while self.pos < len(self.text) and self.text[self.pos] not in ";\n":
-            self.needed_word()
+            words.append(self.needed_word())
             self.skip_blanks()
+        return words
 
     def _case(self) -> None:
         self.skip_blanks()

@@ -67,7 +67,7 @@ class _Document:
             "writes": self.writes,
             "paths": self.paths,
             "searches": self.searches,
-            "assignments": [_assignment(word) for word in survey.assignments],
+            "assignments": [{**_assignment(word), "loop": word.loop} for word in survey.assignments],
             "functions": list(survey.functions),
             "aliases": list(survey.aliases),
             "directory": {"changed": self.places.changed, **_spot(self.places.current)},

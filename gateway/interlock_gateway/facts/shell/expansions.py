@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 from interlock_gateway.facts.shell import ansi
 from interlock_gateway.facts.shell.heredocs import PendingHeredoc
-from interlock_gateway.facts.shell.reading import HOLE, Reading, Scope, ShellSyntaxError
+from interlock_gateway.facts.shell.reading import HOLE, Reading, Scope, ShellSyntaxError, Word
 
 JOINED = r"(?:\\\n)*"
 """Line continuations, which may stand between any two characters of an operator or a name."""
@@ -26,6 +26,7 @@ _ANSI = re.compile(r"([^'\\]*(?:\\.[^'\\]*)*)'", re.DOTALL)
 _PROCESS = re.compile(rf"([<>]){JOINED}\(")
 _OPENING = re.compile(rf"{JOINED}\(")
 _PARAMETER = re.compile(r"[#!]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])")
+_NAMED = re.compile(r"(\w+)\}", re.ASCII)
 _PROMPT_OPERATOR = re.compile(rf"{JOINED}@{JOINED}P")
 _DOLLAR = re.compile(
     rf"\${JOINED}(?:(?P<arithmetic>\({JOINED}\()|(?P<command>\()|(?P<brace>\{{)|(?P<bracket>\[)"
@@ -44,7 +45,7 @@ class Quoting(Enum):
 class ExpansionReader(ABC):
     """A cursor over `text` that reads expansions. Every method may raise ShellSyntaxError."""
 
-    __slots__ = ("in_substitution", "pending", "pos", "reading", "scope", "text")
+    __slots__ = ("bound", "in_substitution", "pending", "pos", "reading", "scope", "text")
 
     def __init__(self, text: str, reading: Reading, scope: Scope) -> None:
         self.text = text
@@ -53,6 +54,8 @@ class ExpansionReader(ABC):
         self.scope = scope
         self.pending: list[PendingHeredoc] = []
         self.in_substitution = False
+        self.bound: dict[str, Word] = {}
+        """What the variables of the loops around the cursor stand for, as far as that is certain."""
 
     @abstractmethod
     def nested_script(self, closer: str, stdin: str | None = None) -> None:
@@ -136,6 +139,11 @@ class ExpansionReader(ABC):
             self.pos += 1
             return "$"
         self.pos = match.end()
+        if kind == "name" and match["name"] in self.bound:
+            return self._value(match["name"])
+        if kind == "brace" and (named := _NAMED.match(self.text, self.pos)) and named[1] in self.bound:
+            self.pos = named.end()
+            return self._value(named[1])
         if kind == "single":
             return self._ansi_c()
         if kind == "double":
@@ -152,6 +160,11 @@ class ExpansionReader(ABC):
             self.reading.bash_only = True
             self.until("]", Quoting.DOUBLE if quoting is Quoting.BARE else quoting, opens="[")
         return HOLE
+
+    def _value(self, name: str) -> str:
+        """What a variable of a loop stands for in a part of a word: a pattern stands for names that are not known."""
+        value = self.bound[name]
+        return HOLE if value.glob else value.text
 
     def _ansi_c(self) -> str:
         match = _ANSI.match(self.text, self.pos)

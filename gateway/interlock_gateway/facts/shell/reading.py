@@ -29,8 +29,8 @@ class LimitExceededError(ShellSyntaxError):
 class Word:
     """One word after quote removal. `text` holds `HOLE` for each part that is not literal.
 
-    `name` is set for an assignment, whose `text` is then the value. `quoted` says that any part was quoted; `source` is
-    the word as written.
+    `name` is set for an assignment, whose `text` is then the value; `loop` says that a `for` makes it, for each of its
+    words. `quoted` says that any part was quoted; `source` is the word as written.
     """
 
     text: str
@@ -39,6 +39,7 @@ class Word:
     glob: bool = False
     tilde: bool = False
     name: str | None = None
+    loop: bool = False
 
     @property
     def literal(self) -> str | None:

@@ -32,6 +32,7 @@ def _list(items: dict[str, object]) -> dict[str, object]:
 
 _SPOT: dict[str, object] = {"location": _LOCATION, "normalised": _MAYBE_STRING, "inside": _BOOLEAN}
 _ASSIGNMENT = _object({"name": _STRING, "value": _MAYBE_STRING})
+_VARIABLE = _object({"name": _STRING, "value": _MAYBE_STRING, "loop": _BOOLEAN})
 _REDIRECTION = _object(
     {
         "operator": {"enum": ["<", ">", ">>", ">|", "<>", "<&", ">&", "&>", "&>>", "<<", "<<-", "<<<"]},
@@ -129,7 +130,7 @@ BASH_SCHEMA = _object(
         "writes": _list(_WRITE),
         "paths": _list(_PATH),
         "searches": _list(_SEARCH),
-        "assignments": _list(_ASSIGNMENT),
+        "assignments": _list(_VARIABLE),
         "functions": _STRINGS,
         "aliases": _STRINGS,
         "directory": _object({"changed": _BOOLEAN, **_SPOT}),

@@ -1,10 +1,12 @@
 """Reads one shell word: quoting, escapes, and every script inside its expansions (bash manual, 3.1.2 and 3.5)."""
 
 import re
+from dataclasses import replace
 
 from interlock_gateway.facts.shell.expansions import JOINED, NAME, ExpansionReader, Quoting
 from interlock_gateway.facts.shell.reading import HOLE, PROCESS, ShellSyntaxError, Word
 
+_QUOTED_VARIABLE = re.compile(r'"\$(?:(\w+)|\{(\w+)\})"', re.ASCII)
 _PLAIN = re.compile(r"[^ \t\n\\'\"$`|&;()<>*?\[\]{}]+")
 _ENDS = frozenset(" \t\n|&;)")
 _ASSIGNMENT = re.compile(rf"({NAME}){JOINED}(?:\+{JOINED})?=")
@@ -63,6 +65,9 @@ class WordReader(ExpansionReader):
         while self._part(parts, name):
             self.reading.budget.step()
         source = self.text[start : self.pos]
+        whole = _QUOTED_VARIABLE.fullmatch(source)
+        if whole and (value := self.bound.get(whole[1] or whole[2])) and value.glob:
+            return replace(value, source=source)
         if self.pending and "\n" in source:
             raise self.error("a line break inside a word, before the here-document of its line")
         return self._finished(parts, name, source, tilde=tilde)

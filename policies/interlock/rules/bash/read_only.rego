@@ -20,7 +20,9 @@ findings contains {
 reads_only if {
 	found := script
 	found.open == false
-	found.assignments == []
+	every assignment in found.assignments {
+		looped(assignment)
+	}
 	found.functions == []
 	found.aliases == []
 	count(found.commands) > 0
@@ -35,6 +37,12 @@ reads_only if {
 	every write in found.writes {
 		write.location == "stream"
 	}
+}
+
+# The variable of a loop, of a name that means nothing to the programs that are run.
+looped(assignment) if {
+	assignment.loop == true
+	regex.match(`^[a-z][a-z0-9]*$`, assignment.name)
 }
 
 # Where the script reads is known, or there is nothing to read but the directory it stands in.

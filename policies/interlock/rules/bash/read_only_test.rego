@@ -175,3 +175,18 @@ test_bash_read_only_is_silent_for_more_than_reading_files_that_are_found if {
 	silent("bash/read_only") with input as running({"commands": [object.union(command(["./find"]), {"feeds": true, "name": "find"})]})
 	silent("bash/routine") with input as finding({})
 }
+
+test_bash_read_only_lets_loops_have_a_variable if {
+	shown := {"commands": [command(["ls"])], "assignments": [{"name": "f", "value": null, "loop": true}]}
+	verdicts("bash/read_only") == {"allow"} with input as running(shown)
+	cases := [
+		{"name": "f", "value": "x", "loop": false},
+		{"name": "f", "value": "x"},
+		{"name": "http_proxy", "value": null, "loop": true},
+		{"name": "IFS", "value": null, "loop": true},
+		{"value": null, "loop": true},
+	]
+	every assignment in cases {
+		silent("bash/read_only") with input as running(object.union(shown, {"assignments": [assignment]}))
+	}
+}
