@@ -31,6 +31,15 @@ well_placed(path) if {
 } else if {
 	path.location == "stream"
 	path.role == "redirection"
+} else if {
+	environment_program(path)
+}
+
+# Programs of an environment are links to those that it was made with.
+environment_program(path) if {
+	path.role == "program"
+	path.glob == false
+	in_environment(path.given)
 }
 
 # Where a pattern writes is known when all is known that it stands for.
@@ -56,6 +65,41 @@ routine_command(command) if {
 	count(command.argv) == 2
 	command.argv[0] == command.name
 	command.argv[1] in {"--version", "-version", "-V", "-v"}
+} else if {
+	own_program(command)
+} else if {
+	in_environment(command.argv[0])
+	is_string(command.name)
+	by_name := object.union(command, {"argv": array.concat([command.name], array.slice(command.argv, 1, count(command.argv)))})
+	routine_by_name(by_name)
+}
+
+# A script of the project's own, by its path: what it is, its ending says.
+own_program(command) if {
+	command.interprets == null
+	is_string(command.name)
+	is_string(command.argv[0])
+	is_array(command.operands)
+	strings.any_suffix_match(command.name, data.interlock.settings.bash.routine_endings)
+	contains(command.argv[0], "/")
+	harmless(command)
+	not grave(object.union(command, {"operands": array.concat(command.operands, [command.argv[0]])}))
+}
+
+# What the project has installed for itself, under the name that it has there.
+in_environment(path) if {
+	is_string(path)
+	strings.any_prefix_match(trim_prefix(path, "./"), data.interlock.settings.bash.environments)
+	count(split(trim_prefix(path, "./"), "/")) == 3
+}
+
+routine_by_name(command) if {
+	command.interprets == null
+	working(command)
+} else if {
+	own_code(command)
+} else if {
+	small_script(command)
 }
 
 # Code of the project's own: a file inside, by the path that is written down.

@@ -109,6 +109,11 @@ openssl version
 ps aux
 ps -ef
 npm pkg get version
+.venv/bin/pytest -q
+./venv/bin/python -m pytest -q tests
+.venv/bin/python script.py
+node_modules/.bin/eslint src
+./scripts/test.sh -v
 for i in 1 2 3 4 5; do python -m pytest tests/test_import.py -q -k parallel || break; done
 for i in {1..5}; do pytest -q; done
 for i in $(seq 1 5); do pytest -q; done

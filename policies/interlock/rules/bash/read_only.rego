@@ -65,6 +65,8 @@ plain(path) if {
 	given := path.given
 	not hidden(given)
 	settled(path)
+} else if {
+	environment_program(path)
 }
 
 hidden(given) if {

@@ -23,6 +23,13 @@ test_bash_routine_allows_what_is_listed if {
 		running({"commands": [command(["npx", "tsc"]), command(["tsc"])]}),
 		running({"commands": [command(["pytest"]), command(["tail", "-5"])]}),
 		running_file("python", "scripts/report.py"),
+		one(["./scripts/test.sh", "-v", "unit"], {"name": "test.sh"}),
+		one([".venv/bin/pytest", "-q"], {"name": "pytest"}),
+		one(["./.venv/bin/python", "x.py"], {
+			"name": "python",
+			"interprets": {"language": "python", "source": "file", "script": "x.py"},
+		}),
+		running({"commands": [object.union(command([".venv/bin/pytest"]), {"name": "pytest"})], "paths": [installed]}),
 		one(["python", "-u", "x.py", "--in", "x.csv"], {"interprets": {"language": "python", "source": "file", "script": "x.py"}}),
 		routine_in("pytest", {"assignments": [{"name": "PYTHONPATH", "value": "src"}]}),
 		script_of("sed", ["sed", "-n", "1,20p", "x.py"]),
@@ -73,6 +80,18 @@ test_bash_routine_is_silent_for_what_does_more if {
 		one(["git", "mv", "x", ".github/workflows/x.yml"], {"subcommand": "mv"}),
 		one(["cp", "id_rsa", "x"], {}),
 		one(["/tmp/pytest"], {"name": "pytest"}),
+		one(["./scripts/deploy.sh"], {"name": "deploy.sh"}),
+		one(["./scripts/test.sh", "--prod"], {"name": "test.sh"}),
+		one(["./scripts/test.sh", "https://example.com"], {"name": "test.sh"}),
+		one(["./scripts/test"], {"name": "test"}),
+		one(["test.sh"], {}),
+		one([".venv/bin/ls"], {"name": "ls"}),
+		one([".venv/bin/../pytest"], {"name": "pytest"}),
+		one(["../.venv/bin/pytest"], {"name": "pytest"}),
+		one(["node_modules/.bin/netlify", "deploy"], {"name": "netlify"}),
+		running({"commands": [object.union(command(["./x.sh"]), {"name": "x.sh"})], "paths": [object.union(installed, {"given": "./x.sh"})]}),
+		running({"commands": [command(["pytest"])], "paths": [object.union(installed, {"role": "argument"})]}),
+		running({"commands": [command(["pytest"])], "paths": [object.union(installed, {"glob": true})]}),
 		one(["./pytest"], {"name": "pytest"}),
 		script_of("sed", ["sed", "1e id", "x"]),
 		script_of("sed", ["sed", "-i", "s/a/b/", ".vscode/tasks.json"]),
@@ -146,6 +165,9 @@ test_bash_routine_is_silent_without_the_fields_it_reads if {
 	}
 	silent("bash/routine") with input as without(call, "call/facts/extracted")
 }
+
+# A program of an environment, which leads to where it was made from.
+installed := object.union(bash_path(".venv/bin/pytest", false), {"role": "program"})
 
 routine_in(name, facts) := running(object.union({"commands": [command([name])]}, facts))
 
