@@ -22,6 +22,7 @@ DATA = json.dumps({"settings": {"kinds": ["a", "b"], "most": 2}})
 SAME = {
     "a condition that does not hold": ("d if not r\nr if input.n == 1\n", "not r"),
     "a condition of several parts": ("d if not r\nr if {\n\tinput.n == 1\n\tinput.kind == `a`\n}\n", "not r"),
+    "a pattern with an end": ('d if not r\nr if {\n\tregex.match(`a$`, input.kind)\n\tinput.kind != "$"\n}\n', "not r"),
     "a condition that holds": ("d if r\nr if {\n\tx := input.n\n\tx > 1\n}\n", "d if r"),
     "one way or the other": ("d if not r\nr if input.n == 1\n\nelse if input.kind == `c`\n", "not r"),
     "not the contrary": ("d if not r\nr if not input.nested.kind\n", "not r"),
@@ -198,6 +199,8 @@ def test_a_function_that_rego_has_is_not_mistaken_for_a_rule_of_the_same_name(ow
     [
         "d if not r with input.n as 1\nr if input.n == 1\n",
         "d if not r\nr if input.n == 1\nv_1 := 1\n",
+        'd if not r\nr if input.kind == $"{input.nested.kind}"\n',
+        "d if not r\nr if input.kind == $`{input.nested.kind}`\n",
     ],
 )
 def test_all_stays_where_names_can_mean_anything(unusual: str) -> None:

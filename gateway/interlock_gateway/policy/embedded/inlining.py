@@ -25,6 +25,7 @@ from interlock_gateway.policy.embedded.rego_text import (
     levels,
     matching,
     statements,
+    tokens_of,
     with_queries,
 )
 from interlock_gateway.policy.embedded.unreferenced import without_unreferenced
@@ -65,9 +66,10 @@ def inlined(modules: Sequence[LinkedModule], data_json: str, entry: str = "") ->
 
 def _is_unusual(source: str) -> bool:
     name = source.partition("\n")[0].removeprefix("package ")
-    if not name.isidentifier() or GIVEN.search(source) or '$"' in source or "$`" in source:
+    if not name.isidentifier() or GIVEN.search(source):
         return True
-    return not is_regular(source)
+    # `$` before a text: it may have names in it.
+    return any(token == "$" for _, token, _ in tokens_of(source)) or not is_regular(source)
 
 
 def _fitting(module: LinkedModule, source: str) -> LinkedModule:
