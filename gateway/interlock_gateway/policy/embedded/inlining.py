@@ -69,7 +69,7 @@ def _is_unusual(source: str) -> bool:
     if not name.isidentifier() or GIVEN.search(source):
         return True
     # `$` before a text: it may have names in it.
-    return any(token == "$" for _, token, _ in tokens_of(source)) or not is_regular(source)
+    return any(text == "$" for _, text, _ in tokens_of(source)) or not is_regular(source)
 
 
 def _fitting(module: LinkedModule, source: str) -> LinkedModule:
