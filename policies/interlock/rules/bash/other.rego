@@ -20,8 +20,14 @@ default unlisted_shown := ""
 unlisted_shown := concat("", [": ", shown]) if {
 	shown := commands_shown(unlisted)
 	shown != ""
-} else := concat("", [": it sets ", concat(", ", array.slice(sort(names_set), 0, 5))]) if {
+} else := concat("", [": it sets ", data.interlock.rules.shown(names_set)]) if {
 	count(names_set) > 0
+} else := concat("", [": it writes ", data.interlock.rules.shown(files_written)]) if {
+	count(files_written) > 0
+} else := concat("", [": it leads out of the workspace, or may: ", data.interlock.rules.shown(strays)]) if {
+	count(strays) > 0
+} else := concat("", [": what it is given is known only at run time: ", commands_shown(unsettled)]) if {
+	count(unsettled) > 0
 }
 
 # The commands on account of which a person is asked, where it is commands.
@@ -32,8 +38,29 @@ unlisted contains command if {
 }
 
 # The variables, where each command by itself would be let through.
-names_set contains assignment.name if {
+names_set contains substring(assignment.name, 0, 60) if {
 	some assignment in script.assignments
 	is_string(assignment.name)
 	not plainly_set(assignment)
+}
+
+# Where each command by itself would be let through: the files that it writes by a redirection,
+files_written contains write.given if {
+	some write in script.writes
+	write.location != "stream"
+	is_string(write.given)
+}
+
+# the paths that are not certain to lie inside,
+strays contains path.given if {
+	some path in script.paths
+	not path.inside == true
+	is_string(path.given)
+}
+
+# and the commands with words that are not written down.
+unsettled contains command if {
+	some command in script.commands
+	command.dynamic == true
+	not command.fed == true
 }

@@ -14,6 +14,14 @@ test_bash_other_names_what_it_is_about if {
 	]}}}})
 	messages("bash/other") == {sprintf("%s: it sets EDITOR", [words])} with input as setting
 	messages("bash/other") == {words} with input as running({})
+	long := concat("", [text | some _ in numbers.range(1, 100); text := "x"])
+	named := object.union(one(["make"], {}), {"call": {"facts": {"bash": {"assignments": [{"name": long, "value": "x"}]}}}})
+	messages("bash/other") == {sprintf("%s: it sets %s", [words, substring(long, 0, 60)])} with input as named
+	messages("bash/other") == {sprintf("%s: it writes out.txt", [words])} with input as writing("inside", true)
+	outside := running({"commands": [command(["cat", "/etc/x"])], "paths": [bash_path("/etc/x", false)]})
+	messages("bash/other") == {sprintf("%s: it leads out of the workspace, or may: /etc/x", [words])} with input as outside
+	unknown := running({"dynamic": true, "open": true, "commands": [object.union(command(["cat"]), {"dynamic": true})]})
+	messages("bash/other") == {sprintf("%s: what it is given is known only at run time: cat", [words])} with input as unknown
 }
 
 test_bash_other_is_silent_for_what_only_reads if {
