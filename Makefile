@@ -60,11 +60,11 @@ check-protos: setup
 	@$(python) proto/generate.py --check
 
 .PHONY: check-policies
-check-policies: setup
+check-policies: setup tools
 	@tools/check_policies
 
 .PHONY: check-chart
-check-chart: setup
+check-chart: setup tools
 	@tools/check_chart
 
 .PHONY: check-alerts

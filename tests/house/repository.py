@@ -47,9 +47,14 @@ def module_name(path: str) -> str:
     return path.split("/", 1)[1].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def imported_modules(path: str) -> Iterator[str]:
-    """Give the dotted name of everything a file imports, wherever in it the import stands."""
-    for node in ast.walk(tree_of(path)):
+@cache
+def imported_modules(path: str) -> tuple[str, ...]:
+    """Return the dotted name of everything a file imports, wherever in it the import stands."""
+    return tuple(_imported_modules(tree_of(path)))
+
+
+def _imported_modules(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
