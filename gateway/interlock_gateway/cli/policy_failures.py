@@ -58,20 +58,21 @@ def judging(command: Command) -> Command:
                 raise
             screen = Screen(options.get("output", OutputFormat.TABLE))
             if screen.is_json:
-                screen.show({"ok": False, "problems": [problem_of(error)]})
+                screen.show({"ok": False, "problems": problems_of(error)})
             raise CommandError(_words(error), _code(error)) from error
 
     return guarded  # type: ignore[return-value]  # it takes and gives what the command does
 
 
-def problem_of(error: Exception) -> Problem:
+def problems_of(error: Exception) -> list[Problem]:
     """What is wrong, with its file and line as far as they are known."""
     if isinstance(error, PolicySourceError):
         code = str(getattr(error, "fault", "unreadable"))
-        file, colon, line = error.place.rpartition(":")
-        if colon and line.isdecimal():
-            return Problem(file, int(line), code, error.problem)
-        return Problem(error.place, 0, code, error.problem)
+        return [Problem(*one.file_and_line, code, one.problem) for one in error.each]
+    return [_problem_of(error)]
+
+
+def _problem_of(error: Exception) -> Problem:
     if isinstance(error, OSError):
         return Problem(str(error.filename or ""), 0, "unreadable", str(error.strerror or error))
     code = "not_checkable" if isinstance(error, InspectionError) else "not_loadable"
