@@ -68,7 +68,9 @@ def check_policies(config: Config) -> Check:
             return Check("policies", ok=False, detail=f"{problems[0]}{more}")
         asyncio.run(_start(EmbeddedEngine(bundle, PoolSettings(workers=1, most_workers=1))))
     except (PolicySourceError, PolicyUnavailableError, InspectionError) as error:
-        return Check("policies", ok=False, detail=str(error))
+        first, *others = str(error).splitlines()
+        more = f" (and {len(others)} more; `interlock policy check`)" if others else ""
+        return Check("policies", ok=False, detail=f"{first}{more}")
     return Check("policies", ok=True, detail=f"revision {bundle.revision}, profile {bundle.profile}")
 
 

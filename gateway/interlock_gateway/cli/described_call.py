@@ -74,8 +74,8 @@ def _filled(given: Mapping[str, Any], config: Config, revision: str) -> Describe
     call = _call(given, tool, config)
     document = {
         "version": 1,
-        "principal": _caller() | _mapping(given, "principal"),
-        "session": _session(config) | _mapping(given, "session"),
+        "principal": _with(_caller(), _mapping(given, "principal"), "recent"),
+        "session": _with(_session(config), _mapping(given, "session"), "counters"),
         "call": call | _mapping(given, "call"),
         "tool": json.loads(tool.policy_json),
         "gateway": {"replica": "local", "mode": config.policy.profile, "revision": revision},
@@ -189,6 +189,19 @@ def _facts(
             within=roots,
         )
     )
+
+
+def _with(usual: dict[str, Any], given: Mapping[str, Any], counted: str) -> dict[str, Any]:
+    """What is given over what is usual; of the counts, those that are given."""
+    put = {**usual, **given}
+    if isinstance(given.get(counted), dict):
+        put[counted] = _filled_in(usual[counted], given[counted])
+    return put
+
+
+def _filled_in(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    both = {name: one for name, one in given.items() if isinstance(one, dict) and isinstance(usual.get(name), dict)}
+    return {**usual, **given, **{name: _filled_in(usual[name], one) for name, one in both.items()}}
 
 
 def _mapping(given: Mapping[str, Any], name: str) -> dict[str, Any]:

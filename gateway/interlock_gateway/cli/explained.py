@@ -8,13 +8,18 @@ from typing import Any
 
 from interlock_gateway.cli.explaining import Explanation
 from interlock_gateway.cli.recorded_decision import RecordedDecision
+from interlock_gateway.cli.unknown_facts import touched, unknowns
 from interlock_gateway.core.decision import Reason, Verdict
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.explain.exempting import ExemptionSeen, exemptions_seen, never_exempted
+from interlock_gateway.policy.explain.exempting import NOT_COVERED, ExemptionSeen, exemptions_seen, never_exempted
 from interlock_gateway.policy.explain.origins import Origins
-from interlock_gateway.policy.explain.report import SettingRead
+from interlock_gateway.policy.explain.report import FiredRule, SettingRead, setting_path
 
-_BY_PEOPLE = frozenset({Verdict.CHECKPOINT, Verdict.PREVIEW})
+_ANSWERS = {
+    Verdict.CHECKPOINT: ("a person's approval lets this call through (interlock checkpoints)",),
+    Verdict.PREVIEW: ("resolve, once the preview was looked at, applies or discards it",),
+    Verdict.REFLECT: ("the deliverable of reverse thinking, sent with the call",),
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,23 @@ class Explained:
             return self.explanation.decision.reasons
         given = self.recorded.result.get("reasons", ())
         return tuple(Reason(*(str(one.get(name, "")) for name in ("code", "message", "rule"))) for one in given)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What is not known of a call that is not allowed, besides what the reasons say themselves."""
+        if self.explanation.decision.verdict is Verdict.ALLOW:
+            return ()
+        said = [reason.message for reason in self.reasons]
+        return tuple(
+            one for one in unknowns(self.explanation.document) if not any(_end(one) in words for words in said)
+        )
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The files on account of which a script is asked about, where no reason names them."""
+        if self.explanation.decision.verdict is not Verdict.CHECKPOINT:
+            return ()
+        return touched(self.explanation.document)
 
     @property
     def obligations(self) -> Mapping[str, Any]:
@@ -92,12 +114,24 @@ class Explained:
             return f"{said}; they decided this call, and are in force"
         return f"{said}; the call was decided by {self.recorded.revision or 'none'}, which is not in force any more"
 
+    @property
+    def directory(self) -> str:
+        """Where the files of the shipped rules lie; empty when others decide."""
+        return self.origins.directory
+
     def origin(self, setting: SettingRead) -> str:
         """Who set a setting."""
         return self.origins.of(setting)
 
-    def changes(self) -> Iterator[str]:
-        """What would lead to another decision, one sentence each; nothing for a call that is simply allowed."""
+    def set_at(self, setting: SettingRead) -> str:
+        """The same, with the line in an overlay."""
+        return self.origins.place(setting)
+
+    def changes(self, *, own_settings: bool = True) -> Iterator[str]:
+        """What would lead to another decision, one sentence each; nothing for a call that is simply allowed.
+
+        Without `own_settings` those are left out that the rules' lines name with their places.
+        """
         decision = self.explanation.decision
         if decision.verdict is Verdict.ALLOW or self.explanation.unexplained:
             return
@@ -105,18 +139,36 @@ class Explained:
         if not deciding:
             yield "nothing allows this call: a rule has to, such as those above that nearly did"
             return
-        names = [rule.rule for rule in deciding]
-        yield f"without {' and '.join(names)} it would be: {self._after(names)}"
-        if decision.verdict in _BY_PEOPLE:
-            yield "a person's approval answers it, this once"
+        yield from _ANSWERS.get(decision.verdict, ())
+        if own_settings:
+            yield from dict.fromkeys(change for rule in deciding for change in self._settings_to_change(rule))
+        yield from self._exempting([rule.rule for rule in deciding])
+
+    def _settings_to_change(self, rule: FiredRule) -> Iterator[str]:
+        """The settings that are the operator's own, and that made a rule say what it says."""
+        for one in rule.settings:
+            named = setting_path(one)
+            needed = f" ({one.needed} would do)" if one.needed is not None else ""
+            if one.decides and self.origins.is_of_an_overlay(one):
+                yield f"your own setting, {self.origins.place(one)}: {named}{needed}"
+            elif one.decides and self.origin(one).startswith("profile "):
+                yield f"another {self.origin(one)} (policy.profile): it sets {named}{needed}"
+            elif one.name.partition(".")[0] == rule.rule.partition("/")[0] and (reason := self.origins.free(one)):
+                yield f"{named} is yours to fill: {reason}"
+
+    def _exempting(self, names: list[str]) -> Iterator[str]:
+        """The exemptions that there are of the rules that decided, and what one more would do."""
         for one in self.exemptions:
             if one.rule in names:
-                yield f"exemption {one.id} of {one.rule} ({one.owner}, until {one.expires}): {one.standing}"
+                scope = f"; its scope is {one.scope}" if one.standing == NOT_COVERED else ""
+                yield f"exemption {one.id} of {one.rule} ({one.owner}, until {one.expires}): {one.standing}{scope}"
         refused = {name: reason for name in names if (reason := never_exempted(self._data, name))}
         yield from (f"{name} is never exempted: {reason}" for name, reason in refused.items())
-        free = [name for name in names if name not in refused and name not in {one.rule for one in self.exemptions}]
-        if free:
-            yield f"an overlay's exemption of {' and of '.join(free)}: rule, scope, reason, owner, expires"
+        if refused:
+            return
+        verdict, rules = self.explanation.exempting(names)
+        then = verdict.value if verdict is Verdict.ALLOW or not rules else f"{verdict.value}, by {', '.join(rules)}"
+        yield f"an exemption of {' and of '.join(names)} in an overlay; then it is: {then}"
 
     def as_json(self) -> dict[str, Any]:
         """Everything, for programs."""
@@ -130,15 +182,13 @@ class Explained:
             "findings": list(explanation.findings),
             "exemptions": [asdict(one) for one in self.exemptions],
             "changes": list(self.changes()),
+            "unknown": list(self.unknown),
+            "touched": list(self.touched),
             "cautions": list(self.cautions),
             "policy": {"revision": self.bundle.revision, "profile": self.bundle.profile},
             "recorded": self._recorded(),
             "input": explanation.document,
         }
-
-    def _after(self, names: list[str]) -> str:
-        after = self.explanation.without(names)
-        return f"{after.value}, nothing allows it" if after is Verdict.DENY else after.value
 
     @cached_property
     def _data(self) -> Mapping[str, Any]:
@@ -160,3 +210,8 @@ class Explained:
             "erased": self.recorded.erased,
             "masked": self.recorded.masked,
         }
+
+
+def _end(unknown: str) -> str:
+    """What a sentence about something unknown says of its cause: a reason may say as much."""
+    return unknown.rpartition(": ")[2]

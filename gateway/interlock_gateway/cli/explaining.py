@@ -56,22 +56,25 @@ class Explanation:
         names = {one.get("rule") for one in self._heard if one.get("verdict") == wanted}
         return tuple(one for one in self.fired if one.rule in names)
 
-    def without(self, rules: Iterable[str]) -> Verdict:
-        """What would be decided if some rules had not fired."""
+    def exempting(self, rules: Iterable[str]) -> tuple[Verdict, tuple[str, ...]]:
+        """What would be decided if exemptions allowed what some rules object to, and the rules that would decide it."""
         left = [one for one in self._heard if one.get("rule") not in frozenset(rules)]
-        found = {str(one.get("verdict")) for one in left}
-        return next((verdict for verdict in _STRICTEST_FIRST if verdict.value in found), Verdict.DENY)
+        found = {str(one.get("verdict")) for one in left} | {Verdict.ALLOW.value}
+        verdict = next(verdict for verdict in _STRICTEST_FIRST if verdict.value in found)
+        return verdict, tuple(sorted({str(one.get("rule")) for one in left if one.get("verdict") == verdict.value}))
 
     @property
     def _heard(self) -> tuple[Mapping[str, Any], ...]:
         return self.report.heard or self.findings
 
     def _remoteness(self, near: NearRule) -> tuple[bool, bool, int, str]:
-        place = strictness(near.verdict)
-        decided = strictness(self.decision.verdict.value)
-        # Of a call that is not allowed one asks what would have; of one that is, what would have stopped it.
-        matters = place > decided if self.decision.verdict is not Verdict.ALLOW else place < decided
-        return near.verdict == "none", not matters, -near.held, near.rule
+        return near.verdict == "none", not self.would_matter(near), -near.held, near.rule
+
+    def would_matter(self, near: NearRule) -> bool:
+        """Of a call that is not allowed one asks what would have; of one that is, what would have stopped it."""
+        if self.decision.verdict is Verdict.ALLOW:
+            return strictness(near.verdict) < strictness(Verdict.ALLOW.value) and not near.off
+        return near.verdict == Verdict.ALLOW.value and not near.off
 
 
 def strictness(verdict: object) -> int:

@@ -102,6 +102,7 @@ app.command(name="replay", epilog=policy_replay.EXAMPLES)(policy_replay.replay_d
 
 
 @app.command(epilog=examples("interlock policy status", "interlock policy status --output json"))
+@judging
 def status(*, address: OperatorAddress = "", output: Output = OutputFormat.TABLE) -> None:
     """Show which policies are in force at the gateway, and what became of the last attempt to load others."""
     with operator(address) as admin:
@@ -110,6 +111,7 @@ def status(*, address: OperatorAddress = "", output: Output = OutputFormat.TABLE
 
 
 @app.command(epilog=examples("interlock policy reload --check-only", "interlock policy reload"))
+@judging
 def reload(
     *,
     check_only: Annotated[bool, typer.Option("--check-only", help="Check what would be loaded; swap nothing.")] = False,
@@ -119,7 +121,10 @@ def reload(
     address: OperatorAddress = "",
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Load the configured policies again at the gateway, in one step; bad ones are refused, the last good ones stay."""
+    """Load the configured policies again at the gateway, in one step; bad ones are refused, the last good ones stay.
+
+    The exit code is 1 when the gateway refuses them, 2 when it could not be asked, 3 when it cannot be reached.
+    """
     with operator(address) as admin:
         answer = admin.reload_policy(check_only=check_only, allow_older=allow_older)
     outcome = answer.reload

@@ -40,6 +40,7 @@ from interlock_gateway.policy.trial import evaluate_once, otherwise
 
 _VERDICT_CODE = {Verdict.ALLOW: ExitCode.OK, Verdict.DENY: ExitCode.REFUSED}
 _MEMBERS = frozenset({"verdict", "code", "message", "rule"})
+_WITHOUT_EFFECT = "settings that the rules which fired read besides, and that are not why they fired"
 Call = Annotated[
     str, typer.Argument(help="The id of a recorded decision; or a call as JSON, `@FILE`, or `-` for standard input.")
 ]
@@ -189,6 +190,8 @@ def _tables(explained: Explained) -> list[Block]:
     facts: list[tuple[str, Any]] = [
         ("verdict", decision.verdict.value),
         ("reasons", "\n".join(f"{one.code}: {one.message} ({one.rule})" for one in decision.reasons)),
+        ("not known", "\n".join(explained.unknown)),
+        ("files", "\n".join(explained.touched)),
         ("obligations", "\n".join(f"{name}: {_json(value)}" for name, value in explained.obligations.items())),
         ("notes", "\n".join(decision.notes)),
         ("caution", "\n".join(explained.cautions)),
@@ -197,13 +200,17 @@ def _tables(explained: Explained) -> list[Block]:
     rows = [(one.get("rule"), one.get("verdict"), one.get("code"), one.get("message"), _rest(one)) for one in
             explanation.findings]  # fmt: skip
     near = [(one.rule, one.verdict, it.text, it.place) for one in explanation.near for it in one.failing]
-    read = [setting_shown(one, explained.origin(one)) for rule in explanation.fired for one in rule.settings]
+    fired = explanation.fired
+    telling = [(rule.rule, setting_shown(one, explained.set_at(one))) for rule in fired for one in rule.telling]
+    others = [one for rule in fired for one in rule.settings if not one.decides]
+    read = [setting_shown(one, explained.origin(one)) for one in others]
     return [
         Fields(facts),
         Table(("rule", "verdict", "code", "message", "besides"), rows, title="rules that fired", empty="none"),
+        *([Table(("rule", "setting"), telling, title="settings that made them fire")] if telling else []),
         *([Table(("rule", "verdict", "condition", "place"), near, title="rules that one condition kept from firing")]
           if near else []),
-        *([Text("\n".join(dict.fromkeys(read)), title="settings that the rules which fired read")] if read else []),
+        *([Text("\n".join(dict.fromkeys(read)), title=_WITHOUT_EFFECT)] if read else []),
     ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from interlock.v1 import policy_pb2
 
 from interlock_gateway.cli.exit_codes import ExitCode
 from interlock_gateway.cli.options import OperatorAddress, Output, examples, group
+from interlock_gateway.cli.policy_failures import judging
 from interlock_gateway.cli.reaching import operator
 from interlock_gateway.cli.screen import Block, Fields, OutputFormat, Screen, Table, Text
 
@@ -19,6 +20,7 @@ _NONE = "no candidate is set"
 
 
 @app.command(name="set", epilog=examples("interlock policy shadow set /etc/interlock/candidates/next"))
+@judging
 def choose(
     source: Annotated[
         Path, typer.Argument(help="A directory or a bundle, at the gateway, where `policy.shadow.allow` has it.")
@@ -38,6 +40,7 @@ def choose(
 
 
 @app.command(epilog=examples("interlock policy shadow show", "interlock policy shadow show --limit 500 --output json"))
+@judging
 def show(
     *,
     limit: Annotated[int, typer.Option(min=1, max=500, help="How many differences to list, latest first.")] = 50,
@@ -56,6 +59,7 @@ def show(
 
 
 @app.command(epilog=examples("interlock policy shadow clear"))
+@judging
 def clear(*, address: OperatorAddress = "", output: Output = OutputFormat.TABLE) -> None:
     """Have no candidate any more; the differences that were found can still be listed."""
     with operator(address) as admin:

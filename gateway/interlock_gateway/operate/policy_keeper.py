@@ -137,19 +137,16 @@ async def loaded(origin: Origin, *, allow_older: bool = False) -> tuple[PolicyBu
         bundle = await origin.load(allow_older=allow_older)
         failures = await asyncio.to_thread(_failed_tests, bundle)
     except (PolicySourceError, InspectionError) as error:
-        return None, (problem_of(error),)
+        return None, problems_of(error)
     return (None, failures) if failures else (bundle, ())
 
 
-def problem_of(error: PolicySourceError | InspectionError) -> Problem:
-    """Why policies are refused, with the place."""
+def problems_of(error: PolicySourceError | InspectionError) -> tuple[Problem, ...]:
+    """Why policies are refused, with the places."""
     if isinstance(error, InspectionError):
-        return Problem("", 0, "not_checkable", str(error))
+        return (Problem("", 0, "not_checkable", str(error)),)
     code = str(getattr(error, "fault", "unreadable"))
-    file, colon, line = error.place.rpartition(":")
-    if colon and line.isdecimal():
-        return Problem(file, int(line), code, error.problem)
-    return Problem(error.place, 0, code, error.problem)
+    return tuple(Problem(*one.file_and_line, code, one.problem) for one in error.each)
 
 
 def _warnings(bundle: PolicyBundle, now: float, *, theirs: bool) -> tuple[Problem, ...]:
@@ -160,7 +157,7 @@ def _warnings(bundle: PolicyBundle, now: float, *, theirs: bool) -> tuple[Proble
     try:
         return (*found, *check(bundle))
     except InspectionError as error:
-        return (*found, problem_of(error))
+        return (*found, *problems_of(error))
 
 
 def _failed_tests(bundle: PolicyBundle) -> tuple[Problem, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interlock_gateway.config import PolicyConfig
-from interlock_gateway.operate.policy_keeper import loaded, problem_of
+from interlock_gateway.operate.policy_keeper import loaded, problems_of
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.inspection import InspectionError
@@ -61,7 +61,7 @@ async def first_policies(config: PolicyConfig, origin: Origin) -> FirstPolicies:
         if bundle is not None:
             return FirstPolicies(bundle, seen)
     except PolicySourceError as error:
-        problems = (problem_of(error),)
+        problems = problems_of(error)
     except TimeoutError:
         problems = (Problem("", 0, "bundle_unreachable", f"took more than {FIRST_FETCH_S:.0f} s"),)
     return await _from_disk(origin, seen, problems)
@@ -71,4 +71,4 @@ async def _from_disk(origin: Origin, seen: str, problems: tuple[Problem, ...]) -
     try:
         return FirstPolicies(await origin.load_kept(), seen, problems)
     except (PolicySourceError, InspectionError) as error:
-        return FirstPolicies(None, seen, (*problems, problem_of(error)))
+        return FirstPolicies(None, seen, (*problems, *problems_of(error)))

@@ -9,7 +9,7 @@ from interlock_gateway.config import PolicyConfig
 from interlock_gateway.config_bundles import BundleConfig
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.errors import RequestError, RequestFault
-from interlock_gateway.operate.policy_keeper import Reload, loaded, seen_now
+from interlock_gateway.operate.policy_keeper import Reload, loaded, problems_of, seen_now
 from interlock_gateway.pipeline.enforce import is_gateway_error
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.shadow_port import ShadowOpinion
@@ -86,8 +86,7 @@ class ShadowKeeper:
         try:
             origin = await asyncio.to_thread(self._chosen, path)
         except PolicySourceError as error:
-            problem = Problem(error.place, 0, str(getattr(error, "fault", "unreadable")), error.problem)
-            return Reload(accepted=False, revision="", problems=(problem,), at=self._clock.now())
+            return Reload(accepted=False, revision="", problems=problems_of(error), at=self._clock.now())
         return await self._take(origin, source)
 
     async def clear(self) -> None:

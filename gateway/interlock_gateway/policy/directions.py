@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
-from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.policy.settings import OnePlace, Places, PolicySourceError, by_line, merged, refuse
 
+STRICTER = "an overlay may only make settings stricter"
 INSTEAD = (
-    "an overlay may only make settings stricter. What is to be let through all the same is named under `exemptions:`, "
+    f"{STRICTER}. What is to be let through all the same is named under `exemptions:`, "
     "such as {id: a-name, rule: CONCERN/RULE, scope: {tools: [TOOL]}, reason: WHY, owner: WHO, "
     "expires: '2027-01-31T00:00:00Z'}"
 )
@@ -205,20 +206,55 @@ Directions = Mapping[str, Mapping[str, Direction]]
 
 
 def refuse_looser(before: JsonObject, after: JsonObject, directions: Directions, place: str) -> None:
-    """Raise `PolicySourceError`, naming the setting, when one of `after` is looser than in `before`.
+    """Raise `PolicySourceError`, naming the settings, when some of `after` are looser than in `before`.
 
     Both hold the same concerns, and those the same settings. A setting without a direction is not changed at all.
     """
+    refuse(looser_settings(before, after, directions, None, OnePlace(place)))
+
+
+def looser_settings(
+    before: JsonObject, after: JsonObject, directions: Directions, written: JsonValue, places: Places
+) -> list[PolicySourceError]:
+    """All that is looser in `after`, each with its place: of a mapping, each entry that `written` says of it."""
+    found: list[PolicySourceError] = []
     for concern, values in after.items():
         old = before[concern]
         if not isinstance(values, dict) or not isinstance(old, dict):
             continue
+        said = written.get(concern) if isinstance(written, dict) else None
         for name, value in values.items():
-            if value != old[name] and (problem := _problem(directions.get(concern, {}).get(name), old[name], value)):
-                raise PolicySourceError(place, f"{concern}.{name}: {problem}")
+            if value == old[name]:
+                continue
+            direction = directions.get(concern, {}).get(name)
+            given = said.get(name) if isinstance(said, dict) else None
+            for entry, problem in _problems(direction, old[name], value, given):
+                found.append(PolicySourceError(places.at(concern, name, *entry), f"{concern}.{name}: {problem}"))
+    found.sort(key=by_line)
+    # What to do instead is said once.
+    shorter = [PolicySourceError(one.place, one.problem.replace(INSTEAD, STRICTER)) for one in found[1:]]
+    return [*found[:1], *shorter]
+
+
+def _problems(
+    direction: Direction | None, before: JsonValue, after: JsonValue, given: JsonValue
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What is looser about a setting; of a mapping that is joined by key, each entry by itself where that tells it."""
+    whole = _problem(direction, before, after)
+    if whole is None:
+        return
+    entries = given if isinstance(before, dict) and isinstance(given, dict) else {}
+    single = [((name,), _problem(direction, before, merged(before, {name: entry}))) for name, entry in entries.items()]
+    told = [(path, problem) for path, problem in single if problem is not None]
+    if told:
+        yield from told
+    else:
+        yield (), whole
 
 
 def _problem(direction: Direction | None, before: JsonValue, after: JsonValue) -> str | None:
+    if before == after:
+        return None
     if direction is None:
         return "nobody has said which way it gets stricter, so no overlay changes it"
     if odd := direction.odd(after):

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
-from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.policy.settings import Places, PolicySourceError
 
 LONGEST_S = 366 * 86_400
 """An exemption ends at most this long after it is loaded."""
@@ -124,44 +124,68 @@ def ends_at(expires: str) -> float:
     return datetime.fromisoformat(expires.upper()).timestamp()
 
 
-def read_exemptions(written: JsonValue, place: str, *, now: float | None) -> tuple[Exemption, ...]:
-    """The exemptions in an overlay's data; none ends later than a year after `now`, when that is given.
+Placed = tuple[Exemption, str]
+"""An exemption, and where it stands."""
 
-    Raises `PolicySourceError`, which names the file and the entry.
+
+def read_exemptions(
+    written: JsonValue, places: Places, problems: list[PolicySourceError], *, now: float | None
+) -> tuple[Placed, ...]:
+    """The good exemptions in an overlay's data; none ends later than a year after `now`, when that is given.
+
+    What is wrong with the others goes to `problems`, each with its place and the entry.
     """
     if not isinstance(written, list):
-        raise PolicySourceError(place, "exemptions must be a list")
-    found: list[Exemption] = []
-    for number, entry in enumerate(written, 1):
-        where = f"exemption {_named(entry) or number}"
+        problems.append(PolicySourceError(places.at(), "exemptions must be a list"))
+        return ()
+    found: list[Placed] = []
+    for number, entry in enumerate(written):
+        where = f"exemption {_named(entry) or number + 1}"
         try:
             exemption = Exemption.model_validate(entry)
         except ValidationError as error:
-            raise PolicySourceError(place, f"{where}: {_first(error)}") from None
+            wrong = _wrong(error)
+            problems += [PolicySourceError(places.at(number, *path), f"{where}: {words}") for path, words in wrong]
+            continue
         if now is not None and ends_at(exemption.expires) > now + LONGEST_S:
-            raise PolicySourceError(place, f"{where}: expires is more than {LONGEST_S // 86_400} days ahead")
-        found.append(exemption)
+            late = f"{where}: expires is more than {LONGEST_S // 86_400} days ahead"
+            problems.append(PolicySourceError(places.at(number, "expires"), late))
+            continue
+        found.append((exemption, places.at(number)))
     return tuple(found)
 
 
 def indexed(
-    exemptions: Iterable[tuple[Exemption, str]], rules: Iterable[str], never: Mapping[str, JsonValue]
+    exemptions: Iterable[Placed],
+    rules: Iterable[str],
+    never: Mapping[str, JsonValue],
+    problems: list[PolicySourceError],
 ) -> JsonObject:
     """The exemptions, each with its place, as the data that decisions read; `rules` are the names of all rules.
 
-    Raises `PolicySourceError` for two of one id, a rule that there is not, one that is in `never`, or too many that a
-    decision could not tell apart without trying each.
+    Notes in `problems` two of one id, a rule that there is not, one that is in `never`, or too many that a decision
+    could not tell apart without trying each.
     """
     entries: JsonObject = {}
-    of_rule: dict[str, list[tuple[Exemption, str]]] = {}
+    of_rule: dict[str, list[Placed]] = {}
     known = sorted(rules)
     for exemption, place in exemptions:
         if exemption.id in entries:
-            raise PolicySourceError(place, f"exemption {exemption.id}: there is another one of this id")
+            twice = f"exemption {exemption.id}: there is another one of this id"
+            problems.append(PolicySourceError(place, twice))
+            continue
         entries[exemption.id] = _entry(exemption)
-        for rule in _rules(exemption, known, never, place):
-            of_rule.setdefault(rule, []).append((exemption, place))
-    by_rule: JsonObject = {rule: _shelved(rule, found) for rule, found in of_rule.items()}
+        try:
+            for rule in _rules(exemption, known, never, place):
+                of_rule.setdefault(rule, []).append((exemption, place))
+        except PolicySourceError as problem:
+            problems.append(problem)
+    by_rule: JsonObject = {}
+    for rule, found in of_rule.items():
+        try:
+            by_rule[rule] = _shelved(rule, found)
+        except PolicySourceError as problem:
+            problems.append(problem)
     return {"never": dict(never), "entries": entries, "by_rule": by_rule}
 
 
@@ -238,13 +262,25 @@ def _named(entry: JsonValue) -> str:
     return str(entry.get("id") or "") if isinstance(entry, dict) else ""
 
 
-def _first(error: ValidationError) -> str:
-    problem = error.errors()[0]
+def _wrong(error: ValidationError) -> list[tuple[tuple[str | int, ...], str]]:
+    """All that is wrong with an entry: the path to it, and the words."""
+    problems = error.errors()
+    told = [_said(problem["loc"], problem["type"], problem["msg"]) for problem in problems]
+    # A scope is one of two things, and of what is meant as the one it need not be said that it is not the other.
+    is_scope = [bool(path) and path[0] == "scope" for path, _ in told]
+    spare = [one["type"] == "literal_error" and mine for one, mine in zip(problems, is_scope, strict=True)]
+    if all(not mine or no for mine, no in zip(is_scope, spare, strict=True)):
+        return told
+    return [one for one, no in zip(told, spare, strict=True) if not no or one[0] != ("scope",)]
+
+
+def _said(location: tuple[str | int, ...], kind: str, message: str) -> tuple[tuple[str | int, ...], str]:
     # A part in brackets is one of pydantic's own.
-    path = [str(part) for part in problem["loc"] if "[" not in str(part)]
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {'.'.join(path)}"
-    if problem["type"] == "missing":
-        return f"{'.'.join(path)} is missing"
-    words = problem["msg"].removeprefix("Value error, ")
-    return f"{'.'.join(path)}: {words}" if path else words
+    path = tuple(part for part in location if "[" not in str(part))
+    name = ".".join(map(str, path))
+    if kind == "extra_forbidden":
+        return path, f"unknown key {name}"
+    if kind == "missing":
+        return path, f"{name} is missing"
+    words = message.removeprefix("Value error, ")
+    return path, f"{name}: {words}" if name else words

@@ -10,11 +10,21 @@ from pathlib import Path
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.policy.bundle import TEST_SUFFIX, PolicyBundle, make_bundle
 from interlock_gateway.policy.direction_files import read_directions
-from interlock_gateway.policy.directions import refuse_looser
-from interlock_gateway.policy.exemptions import Exemption, indexed, read_exemptions
+from interlock_gateway.policy.directions import looser_settings
+from interlock_gateway.policy.exemptions import indexed, read_exemptions
 from interlock_gateway.policy.inspection import refuse_unsafe
 from interlock_gateway.policy.overlay_files import refuse_unread
-from interlock_gateway.policy.settings import PolicySourceError, override, read_yaml
+from interlock_gateway.policy.settings import (
+    OnePlace,
+    PolicySourceError,
+    by_line,
+    overridden,
+    override,
+    read_yaml,
+    refuse,
+)
+from interlock_gateway.policy.written import Written, read_written
+from interlock_gateway.policy.yaml_lines import YamlLines
 
 CUSTOM_PACKAGE = "interlock.custom"
 _PACKAGE = re.compile(r"^package[ \t]+(\S+)", re.MULTILINE)
@@ -77,15 +87,23 @@ def read_bundle(
     settings = override(
         _mapping(data, "settings"), chosen.get("settings", {}), f"profiles/data.yaml, profile {profile}"
     )
-    read = [(one, "exemptions") for one in read_exemptions(exemptions or [], "exemptions", now=None)]
+    # All that is wrong is told at once: whoever mends it need not come back for each.
+    problems: list[PolicySourceError] = []
+    read = [*read_exemptions(exemptions or [], OnePlace("exemptions"), problems, now=None)]
     for overlay in overlays:
-        found = _read_overlay(overlay, at)
-        settings = _tightened(settings, found, root)
-        sources = _joined(sources, found.sources)
-        read += [(one, found.place) for one in found.exemptions]
-    settings = override(settings, changes or {}, "changes")
+        try:
+            found = _read_overlay(overlay)
+            sources = _joined(sources, found.sources)
+        except PolicySourceError as error:
+            problems += error.each
+            continue
+        problems += found.problems
+        settings = _tightened(settings, found, root, problems)
+        read += read_exemptions(found.exemptions, found.places.under("exemptions"), problems, now=at)
     never = _mapping(_mapping(data, "exemptions"), "never")
-    exempted = indexed(read, _rule_names(sources), never)
+    exempted = indexed(read, _rule_names(sources), never, problems)
+    refuse(sorted(problems, key=by_line))
+    settings = override(settings, changes or {}, "changes")
     tree: JsonObject = {"interlock": {**data, "profile": profile, "settings": settings, "exemptions": exempted}}
     return make_bundle(sources, tree, profile=profile, enforced=chosen.get("enforced") is not False)
 
@@ -151,15 +169,16 @@ def _profile(data: JsonObject, profile: str) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class _Overlay:
-    """What an overlay holds; `place` is its `data.yaml`."""
+    """What an overlay holds; `places` tell where the parts of its `data.yaml` stand."""
 
     sources: dict[str, str]
     settings: JsonValue
-    exemptions: tuple[Exemption, ...]
-    place: str
+    exemptions: JsonValue
+    places: YamlLines
+    problems: tuple[PolicySourceError, ...] = ()
 
 
-def _read_overlay(overlay: Path, now: float) -> _Overlay:
+def _read_overlay(overlay: Path) -> _Overlay:
     if not overlay.is_dir():
         raise PolicySourceError(str(overlay), "is not a directory")
     # What begins with a dot is not looked at: a mounted ConfigMap keeps the versions of its files there.
@@ -173,22 +192,30 @@ def _read_overlay(overlay: Path, now: float) -> _Overlay:
     for path, source in sources.items():
         _check_package(path, source)
     data_file = overlay / "data.yaml"
-    data = read_yaml(data_file, str(data_file)) if data_file.is_file() else {}
-    if unknown := data.keys() - _OVERLAY_KEYS:
-        problem = f"unknown key {min(unknown)}; an overlay's data.yaml holds settings and exemptions"
-        raise PolicySourceError(str(data_file), problem)
-    if not data and all(path.endswith(TEST_SUFFIX) for path in sources):
+    place = str(data_file)
+    written = read_written(data_file, place) if data_file.is_file() else Written({}, YamlLines(place))
+    data = written.value
+    unknown = [
+        PolicySourceError(
+            written.places.at(key), f"unknown key {key}; an overlay's data.yaml holds settings and exemptions"
+        )
+        for key in data
+        if key not in _OVERLAY_KEYS
+    ]
+    if not data and not written.problems and all(path.endswith(TEST_SUFFIX) for path in sources):
         problem = (
             "is an overlay that says nothing: it has no rules in custom/, and no settings or exemptions in data.yaml"
         )
         raise PolicySourceError(str(overlay), f"{problem} (`settings: {{}}` there says that it is meant so)")
-    exemptions = read_exemptions(data.get("exemptions", []), str(data_file), now=now)
-    return _Overlay(sources, data.get("settings", {}), exemptions, str(data_file))
+    return _Overlay(
+        sources, data.get("settings", {}), data.get("exemptions", []), written.places, (*written.problems, *unknown)
+    )
 
 
-def _tightened(settings: JsonObject, overlay: _Overlay, root: Path) -> JsonObject:
-    changed = override(settings, overlay.settings, overlay.place)
-    refuse_looser(settings, changed, read_directions(root), overlay.place)
+def _tightened(settings: JsonObject, overlay: _Overlay, root: Path, problems: list[PolicySourceError]) -> JsonObject:
+    places = overlay.places.under("settings")
+    changed = overridden(settings, overlay.settings, places, problems)
+    problems += looser_settings(settings, changed, read_directions(root), overlay.settings, places)
     return changed
 
 

@@ -2,9 +2,9 @@
 
 import difflib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -17,12 +17,59 @@ except ImportError:  # PyYAML was built without its C library
 
 
 class PolicySourceError(Exception):
-    """Policies or their settings are not acceptable; `place` is `file:line` or a file, `problem` says what is wrong."""
+    """Policies or their settings are not acceptable; `place` is `file:line` or a file, `problem` says what is wrong.
 
-    def __init__(self, place: str, problem: str) -> None:
-        super().__init__(f"{place}: {problem}")
+    `others` are what else is wrong, in the order in which it is told.
+    """
+
+    def __init__(self, place: str, problem: str, *, others: Sequence["PolicySourceError"] = ()) -> None:
+        super().__init__("\n".join((f"{place}: {problem}", *map(str, others))))
         self.place = place
         self.problem = problem
+        self.others = tuple(others)
+
+    @property
+    def each(self) -> tuple["PolicySourceError", ...]:
+        """Itself and the others."""
+        return (self, *self.others)
+
+    @property
+    def file_and_line(self) -> tuple[str, int]:
+        """The place in two; 0 is no line."""
+        file, colon, line = self.place.rpartition(":")
+        return (file, int(line)) if colon and line.isdecimal() else (self.place, 0)
+
+
+def refuse(problems: Sequence[PolicySourceError]) -> None:
+    """Raise all problems as one `PolicySourceError`; nothing when there is none."""
+    if problems:
+        first, *others = problems
+        if not others:
+            raise first
+        raise PolicySourceError(first.place, first.problem, others=others)
+
+
+def by_line(problem: PolicySourceError) -> tuple[str, int]:
+    """Sorts problems as their files are read."""
+    return problem.file_and_line
+
+
+class Places(Protocol):
+    """Tells where the parts of a file stand."""
+
+    def at(self, *path: str | int) -> str:
+        """The place of what `path` leads to."""
+
+
+class OnePlace:
+    """For what has one place only."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def at(self, *_path: str | int) -> str:
+        """That place, for every path."""
+        return self._place
 
 
 def read_yaml(path: Path, place: str, *, shipped: bool = False) -> JsonObject:
@@ -52,28 +99,54 @@ def override(settings: JsonObject, changes: JsonValue, place: str) -> JsonObject
 
     Raises `PolicySourceError` for a concern or a name that `settings` does not have, or a value of another type.
     """
+    problems: list[PolicySourceError] = []
+    changed = overridden(settings, changes, OnePlace(place), problems)
+    refuse(problems)
+    return changed
+
+
+def overridden(
+    settings: JsonObject, changes: JsonValue, places: Places, problems: list[PolicySourceError]
+) -> JsonObject:
+    """The same, with what cannot be taken left out, and noted in `problems` with its place."""
     if not isinstance(changes, dict):
-        raise PolicySourceError(place, "settings must be a mapping of concerns")
-    if unknown := list(_unknown(settings, changes)):
-        raise PolicySourceError(place, f"unknown setting{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}")
+        problems.append(PolicySourceError(places.at(), "settings must be a mapping of concerns"))
+        return settings
     changed = dict(settings)
     for concern, values in changes.items():
-        known = settings[concern]
-        assert isinstance(known, dict)
-        if not isinstance(values, dict):
-            raise PolicySourceError(place, f"settings of {concern} must be a mapping")
-        changed[concern] = _override_concern(concern, known, values, place)
+        known = settings.get(concern)
+        if not isinstance(known, dict):
+            unknown = f"unknown setting {concern}{_nearest(concern, settings)}"
+            problems.append(PolicySourceError(places.at(concern), unknown))
+        elif not isinstance(values, dict):
+            problems.append(PolicySourceError(places.at(concern), f"settings of {concern} must be a mapping"))
+        else:
+            changed[concern] = _override_concern(concern, known, values, places, problems)
     return changed
 
 
-def _override_concern(concern: str, known: JsonObject, values: JsonObject, place: str) -> JsonObject:
+def _override_concern(
+    concern: str, known: JsonObject, values: JsonObject, places: Places, problems: list[PolicySourceError]
+) -> JsonObject:
     changed = dict(known)
     for name, value in values.items():
-        before = known[name]
-        if _kind(value) != _kind(before):
-            raise PolicySourceError(place, f"{concern}.{name} must be a {_kind(before)}, not a {_kind(value)}")
-        changed[name] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+        before = known.get(name)
+        if name not in known:
+            problem = f"unknown setting {concern}.{name}{_nearest(name, known)}"
+        elif _kind(value) != _kind(before):
+            problem = f"{concern}.{name} must be a {_kind(before)}, not a {_kind(value)}"
+        else:
+            changed[name] = merged(before, value)
+            continue
+        problems.append(PolicySourceError(places.at(concern, name), problem))
     return changed
+
+
+def merged(before: JsonValue, value: JsonValue) -> JsonValue:
+    """What a setting becomes when an overlay says `value` of it."""
+    if not isinstance(before, dict) or not isinstance(value, dict):
+        return value
+    return _merged(before, value)
 
 
 def _merged(before: JsonObject, value: JsonObject) -> JsonObject:
@@ -96,16 +169,6 @@ def _kind(value: JsonValue) -> str:
 def _nearest(name: str, known: Mapping[str, object]) -> str:
     near = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {near[0]}?" if near else ""
-
-
-def _unknown(settings: JsonObject, changes: JsonObject) -> Iterator[str]:
-    """All concerns and names that there are not, each with what may have been meant."""
-    for concern, values in changes.items():
-        known = settings.get(concern)
-        if not isinstance(known, dict):
-            yield f"{concern}{_nearest(concern, settings)}"
-        elif isinstance(values, dict):
-            yield from (f"{concern}.{name}{_nearest(name, known)}" for name in values if name not in known)
 
 
 def _json_object(value: dict[Any, Any], place: str) -> JsonObject:

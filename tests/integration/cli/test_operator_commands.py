@@ -91,6 +91,13 @@ def test_policies_are_reloaded_and_bad_ones_refused_with_the_place(at: Place) ->
     assert "refused; the last good policies stay in force" in refused.stdout
     assert "confidense" in refused.stdout
     assert at.json("policy", "status")["revision"] == before
+    settings.write_text("settings:\n  confidense: {}\n  bash: {routine_verdict: 5}\n")
+    found = json.loads(at.run("policy", "reload", "--check-only", "--output", "json").stdout)["reload"]["problems"]
+    settings.write_text(kept)
+    assert [(Path(one["file"]).name, one["line"]) for one in found] == [("data.yaml", 2), ("data.yaml", 3)]
+    elsewhere = at.run("policy", "shadow", "set", "/elsewhere", "--output", "json")
+    assert elsewhere.exit_code == 2
+    assert json.loads(elsewhere.stdout)["problems"][0]["code"] == "request_refused"
     assert at.json("policy", "reload", "--check-only")["reload"]["accepted"] is True
     assert at.run("policy", "reload").exit_code == 0
 

@@ -125,6 +125,6 @@ def test_an_overlay_that_loosens_is_a_problem_with_file_and_setting(started: Pat
     ended = run("policy", "check", "--config", started / "interlock.yaml")
     assert ended.exit_code == 2
     assert (
-        "policies/data.yaml: bash.destructive: takes rm away; an overlay may only make settings stricter"
+        "policies/data.yaml:1: bash.destructive: takes rm away; an overlay may only make settings stricter"
         in ended.stderr
     )

@@ -193,7 +193,7 @@ def test_a_setting_without_a_direction_is_not_changed() -> None:
 )
 def test_an_overlay_that_loosens_is_refused_by_file_and_setting(tmp_path: Path, settings: str, problem: str) -> None:
     (tmp_path / "data.yaml").write_text(f"settings: {{{settings}}}\n", encoding="utf-8")
-    with pytest.raises(PolicySourceError, match=rf"^{tmp_path}/data\.yaml: {problem}"):
+    with pytest.raises(PolicySourceError, match=rf"^{tmp_path}/data\.yaml:1: {problem}"):
         read_bundle(overlays=[tmp_path])
 
 

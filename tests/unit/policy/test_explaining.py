@@ -12,7 +12,14 @@ from interlock_gateway.policy.cases import load_cases
 from interlock_gateway.policy.checks.syntax import RegoFile, parse
 from interlock_gateway.policy.explain.bodies import conditions
 from interlock_gateway.policy.explain.evaluate import explain_here
-from interlock_gateway.policy.explain.report import FiredRule, NearRule, Report, read_report
+from interlock_gateway.policy.explain.report import (
+    FiredRule,
+    NearRule,
+    Report,
+    SettingRead,
+    read_report,
+    setting_path,
+)
 from interlock_gateway.policy.inspection import InspectionError, explain
 from interlock_gateway.policy.loader import load_bundle, shipped_policies
 
@@ -136,6 +143,71 @@ def test_settings_that_were_read_are_shown_with_their_values() -> None:
         ("x.limit", 5, None, None),
         ("x.names", None, 300, "n123"),
     ]
+
+
+def read(body: str, given: dict[str, Any], settings: JsonObject, rest: str = "") -> dict[str, SettingRead]:
+    """The settings that made a rule fire, by their full names."""
+    return {setting_path(one): one for one in fired(of(body, given, rest=rest, settings=settings)).telling}
+
+
+def test_a_number_that_made_a_rule_fire_comes_with_the_nearest_that_would_not() -> None:
+    at_most = read("\tinput.size > data.interlock.settings.x.limit", {"size": 9}, {"x": {"limit": 5}})
+    assert at_most["x.limit"].needed == 9
+    at_least = read("\tinput.size < data.interlock.settings.x.limit", {"size": 9}, {"x": {"limit": 500}})
+    assert at_least["x.limit"].needed == 9
+
+
+def test_a_setting_that_made_no_difference_is_read_and_is_not_why() -> None:
+    body = "\tinput.size > data.interlock.settings.x.limit\n\tdata.interlock.settings.x.word != input.word"
+    settings: JsonObject = {"x": {"limit": 5, "word": "allow", "flag": True}}
+    rest = "other if data.interlock.settings.x.flag"
+    assert set(read(body, {"size": 9, "word": "never"}, settings, rest)) == {"x.limit"}
+    report = of(body, {"size": 9, "word": "never"}, settings=settings)
+    assert {one.name: one.decides for one in fired(report).settings} == {"x.limit": True, "x.word": False}
+
+
+def test_what_made_a_rule_fire_is_followed_into_the_setting() -> None:
+    settings: JsonObject = {"x": {"limits": {"a tool": {"hour": 5, "day": 50}, "other": {"hour": 1}}}}
+    rest = "limits := data.interlock.settings.x.limits[input.tool]"
+    body = "\tsome window, most in limits\n\tinput.calls[window] > most"
+    (found,) = read(body, {"tool": "a tool", "calls": {"hour": 7, "day": 7}}, settings, rest).items()
+    assert (found[0], found[1].at, found[1].needed) == ('x.limits["a tool"].hour', 5, 7)
+
+
+def test_each_entry_that_is_enough_by_itself_is_named() -> None:
+    settings: JsonObject = {"x": {"names": {f"n{number}": {} for number in range(40)}}}
+    body = "\tsome name in input.names\n\tdata.interlock.settings.x.names[name]"
+    assert set(read(body, {"names": ["n3", "n30", "m"]}, settings)) == {"x.names.n3"}
+    counted = "\tsaid := [name | some name in input.names; data.interlock.settings.x.names[name]]\n\tcount(said) > 0"
+    message = HEAD.replace('"m"', 'concat(",", said)')
+    source = f"package interlock.rules\n\n{message} {{\n{counted}\n}}\n"
+    data: JsonObject = {"interlock": {"settings": settings}}
+    made = make_bundle({"rules/x/rule.rego": source}, data, profile="standard")
+    report = explain(made, '{"names": ["n3", "n30", "m"]}')
+    assert [setting_path(one) for one in fired(report).telling] == ["x.names.n3", "x.names.n30"]
+
+
+def test_a_rule_that_its_own_verdict_switches_off_says_so() -> None:
+    head = HEAD.replace('"deny"', "data.interlock.settings.x.verdict")
+    source = f'package interlock.rules\n\n{head} {{\n\tinput.a\n\tdata.interlock.settings.x.verdict != "allow"\n}}\n'
+    data: JsonObject = {"interlock": {"settings": {"x": {"verdict": "allow"}}}}
+    made = make_bundle({"rules/x/rule.rego": source}, data, profile="standard")
+    assert near(explain(made, '{"a": true}')).off
+    assert not near(of("\tinput.a\n\tinput.b", {"a": 1})).off
+
+
+def test_a_gate_with_a_variable_of_its_own_is_open_when_it_is() -> None:
+    rule = HEAD.replace("findings", "some_findings", 1)
+    source = "package interlock.rules\n\nfindings contains finding if {\n\tsome one in data.interlock.settings.x\n"
+    source += f"\tone != {{}}\n\tsome finding in some_findings\n}}\n\n{rule} {{\n\tinput.a == 1\n}}\n"
+
+    def report(settings: JsonObject) -> Report:
+        data: JsonObject = {"interlock": {"settings": settings}}
+        return explain(make_bundle({"rules/x/rule.rego": source}, data, profile="standard"), '{"a": 1}')
+
+    assert fired(report({"x": {"one": {}, "two": {"b": 1}}})).place == "rules/x/rule.rego:9"
+    closed = report({"x": {"one": {}, "two": {}}})
+    assert not closed.fired
 
 
 def test_a_list_that_keeps_a_rule_from_firing_has_no_entry_that_matched() -> None:

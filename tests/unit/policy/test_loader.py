@@ -86,7 +86,10 @@ settings:
         ("settings: [bash]", r"must be a mapping of concerns"),
         ("rules: {}", r"unknown key rules"),
         ("- a", r"must be a mapping"),
-        ("settings: {confidence: {minimum_by_role: {no: 50}}}", r"the key False is not a string; put it in quotes"),
+        (
+            "settings: {confidence: {minimum_by_role: {no: 50}}}",
+            r"the key no is read as False, which is not a string; put",
+        ),
         ("settings: {confidence: {minimum_by_role: {a: 2026-01-01}}}", r"is not a JSON value; put it in quotes"),
         ("settings: {results: {max_bytes_by_tool: {a: .inf}}}", r"inf is not a JSON value; put it in quotes"),
         ("settings: {a: b: c}", r"data\.yaml:1: is not valid YAML"),
@@ -188,7 +191,7 @@ def test_overlays_apply_in_order(tmp_path: Path) -> None:
     second = overlay(tmp_path, data="settings: {generic: {unguarded_change: deny}}", name="second")
     settings = settings_of(read_bundle(overlays=[first, second]).data_json)
     assert settings["generic"]["unguarded_change"] == "deny"
-    with pytest.raises(PolicySourceError, match=r"first/data\.yaml: generic\.unguarded_change: changes deny"):
+    with pytest.raises(PolicySourceError, match=r"first/data\.yaml:1: generic\.unguarded_change: changes deny"):
         read_bundle(overlays=[second, first])
 
 

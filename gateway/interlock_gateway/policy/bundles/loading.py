@@ -1,5 +1,6 @@
 """From an opened bundle to policies that can decide."""
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +15,9 @@ from interlock_gateway.policy.bundles.manifest import BundleKind, package_of
 from interlock_gateway.policy.bundles.opened import OpenedBundle
 from interlock_gateway.policy.inspection import refuse_unsafe
 from interlock_gateway.policy.loader import load_bundle
-from interlock_gateway.policy.settings import PolicySourceError
+from interlock_gateway.policy.settings import PolicySourceError, refuse
 
+_LINE_OF_DATA = re.compile(r"(data\.yaml):\d+$")
 NAME = "bundle"
 """What the directory of an unpacked overlay is called in the places of problems."""
 
@@ -79,9 +81,14 @@ def _unpacked(opened: OpenedBundle, place: Path, profile: str, overlays: Sequenc
     try:
         return load_bundle(profile=profile, overlays=(directory, *overlays))
     except PolicySourceError as error:
-        # With the places in the bundle, not in a directory that will be gone.
-        where, what = (text.replace(f"{place}/", "") for text in (error.place, error.problem))
-        raise PolicySourceError(where, what) from error
+        refuse([_in_the_bundle(one, place) for one in error.each])
+        raise
+
+
+def _in_the_bundle(error: PolicySourceError, place: Path) -> PolicySourceError:
+    """With the place in the bundle, not in a directory that will be gone; its data have other lines than those here."""
+    where, what = (text.replace(f"{place}/", "") for text in (error.place, error.problem))
+    return PolicySourceError(_LINE_OF_DATA.sub(r"\1", where), what)
 
 
 def _write(directory: Path, modules: Mapping[str, str], data: JsonObject) -> None:

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.checks.syntax import literal
+from interlock_gateway.policy.checks.syntax import literal, reference
 from interlock_gateway.policy.explain.bodies import one_line
 from interlock_gateway.policy.explain.looking import SETTINGS, Looking
-from interlock_gateway.policy.explain.matching import SHORT, matched_entry
-from interlock_gateway.policy.explain.nearness import Near, Nearness
+from interlock_gateway.policy.explain.matching import SHORT, Matching
+from interlock_gateway.policy.explain.nearness import Failing, Near, Nearness
 from interlock_gateway.policy.explain.prober import MISSING, Missing, Prober
 from interlock_gateway.policy.explain.report import FailedCondition, FiredRule, NearRule, Report, SettingRead
 from interlock_gateway.policy.explain.rulebook import Definition, Name, Rulebook, finding_field
@@ -46,8 +47,9 @@ class _Writer:
         for one in definitions:
             by_rule.setdefault(self._book.rule_id(one), []).append(one)
         for rule, places in by_rule.items():
-            own = tuple(one for one in found if one.get("rule") == rule)
-            settings = tuple(self._setting(path, rule) for path in self._read(places))
+            own = tuple(self._of(rule))
+            matching = Matching(self._prober, self._book.data, partial(self._of, rule))
+            settings = tuple(one for path in self._read(places) for one in self._settings(path, matching))
             yield FiredRule(rule, self._book.title(places[0]), places[0].place, own, settings)
         for rule in sorted({str(one.get("rule")) for one in found} - by_rule.keys()):
             # What its place is cannot be told, but it is part of the decision.
@@ -55,47 +57,74 @@ class _Writer:
 
     def near(self, near: Near) -> NearRule:
         definition = near.definition
+        failing = tuple(self._failing(one) for one in near.failing)
+        decides = self._verdict_setting(definition)
         return NearRule(
             rule=self._book.rule_id(definition),
             title=self._book.title(definition),
             place=definition.place,
             verdict=self._verdict(definition),
             code=_text(literal(finding_field(definition, "code"))),
-            failing=tuple(
-                FailedCondition(
-                    text=one_line(one.condition.text),
-                    place=f"{one.definition.file.path}:{one.condition.line}",
-                    via=tuple(map(one_line, one.via)),
-                    values=tuple(value.as_json() for value in self._looking.values(one)),
-                )
-                for one in near.failing
-            ),
+            failing=failing,
             held=near.held,
             settings=tuple(self._setting(path) for path in self._read([definition])),
+            off=bool(decides) and all(decides in {value["name"] for value in one.values} for one in failing),
+        )
+
+    def _failing(self, failing: Failing) -> FailedCondition:
+        return FailedCondition(
+            text=one_line(failing.condition.text),
+            place=f"{failing.definition.file.path}:{failing.condition.line}",
+            via=tuple(map(one_line, failing.via)),
+            values=tuple(value.as_json() for value in self._looking.values(failing)),
         )
 
     def _read(self, definitions: list[Definition]) -> tuple[Name, ...]:
         gates = [gate for one in definitions for gate in self._book.gates(one)]
         return tuple(sorted(self._looking.settings(definitions) | self._looking.gate_settings(gates)))
 
-    def _setting(self, path: Name, rule: str = "") -> SettingRead:
+    def _settings(self, path: Name, matching: Matching) -> Iterator[SettingRead]:
+        """A setting that a rule which fired reads, once for each part of it that made the rule fire."""
+        read = self._setting(path)
+        matters = matching.of(path)
+        if not matters:
+            yield read
+        for matter in matters:
+            below = matter.path[len(path) :]
+            yield replace(
+                read,
+                matched=(below[0] if below else matter.item) if read.entries is not None else None,
+                decides=True,
+                path=below,
+                at=None if matter.item is not None else matter.value,
+                item=matter.item,
+                needed=matter.needed,
+            )
+
+    def _setting(self, path: Name) -> SettingRead:
         value: Any = self._book.data
         for part in (*SETTINGS, *path):
             value = value.get(part, MISSING) if isinstance(value, Mapping) else MISSING
         name = ".".join(path)
         if isinstance(value, Missing):
             return SettingRead(name)
-        if not isinstance(value, Mapping | list) or len(value) <= SHORT:
-            return SettingRead(name, value)
-        matched = matched_entry(self._prober, self._book.data, path, lambda: self._gives(rule)) if rule else None
-        return SettingRead(name, entries=len(value), matched=matched)
+        is_long = isinstance(value, Mapping | list) and len(value) > SHORT
+        return SettingRead(name, entries=len(value)) if is_long else SettingRead(name, value)
 
-    def _gives(self, rule: str) -> bool:
-        return any(one.get("rule") == rule for one in self._findings())
+    def _of(self, rule: str) -> list[Mapping[str, Any]]:
+        return [one for one in self._findings() if one.get("rule") == rule]
 
     def _findings(self) -> list[Mapping[str, Any]]:
         found = [self._prober.value(name) for name in _FINDINGS]
         return [one for some in found if isinstance(some, list) for one in some if isinstance(one, Mapping)]
+
+    def _verdict_setting(self, definition: Definition) -> str:
+        """The setting that a rule's verdict is, by its full name; empty when it is none."""
+        found = reference(finding_field(definition, "verdict"))
+        resolved = self._book.resolve(definition.file, found) if found is not None else None
+        if resolved is None or resolved.base != "data" or resolved.literal[:2] != SETTINGS:
+            return ""
+        return ".".join(resolved.literal)
 
     def _verdict(self, definition: Definition) -> str:
         field = finding_field(definition, "verdict")

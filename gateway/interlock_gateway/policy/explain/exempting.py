@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+NOT_COVERED = "does not cover this call"
+
 
 @dataclass(frozen=True, slots=True)
 class ExemptionSeen:
@@ -14,6 +16,7 @@ class ExemptionSeen:
     owner: str
     expires: str
     standing: str
+    scope: str = ""
 
 
 def exemptions_seen(
@@ -33,6 +36,7 @@ def exemptions_seen(
                 owner=str(entry.get("owner", "")),
                 expires=str(entry.get("expires", "")),
                 standing=_standing(name, entry, said, at),
+                scope=str(entry.get("scope_text", "")),
             )
 
 
@@ -47,7 +51,7 @@ def _standing(name: str, entry: Mapping[str, Any], notes: tuple[str, ...], at: f
     ends = entry.get("expires_unix_s")
     if isinstance(ends, int | float) and at >= ends:
         return "expired"
-    return "does not cover this call"
+    return NOT_COVERED
 
 
 def _named(node: Any) -> Iterator[str]:

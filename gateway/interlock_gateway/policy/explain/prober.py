@@ -50,7 +50,7 @@ class Prober:
         return tuple(index for index in range(len(definition.conditions)) if self._is_the_one(probes, index))
 
     def holds_alone(self, definition: Definition, index: int) -> bool:
-        """Whether a condition holds that shares no variable with others."""
+        """Whether a condition holds, whatever else the body says but what binds its variables."""
         probes = self._probes.get(id(definition))
         return probes is not None and self._ask(definition, probes.alone(index)) is True
 

@@ -40,7 +40,7 @@ class Probes:
         return f"{PREFIX}{self.number}_up_to_{index}"
 
     def alone(self, index: int) -> str:
-        """Holds when condition `index` does by itself."""
+        """Holds when condition `index` does, whatever else the body says but what binds its variables."""
         return f"{PREFIX}{self.number}_alone_{index}"
 
     def bound(self, index: int) -> str:
@@ -61,8 +61,7 @@ class Probes:
             rules.append(_rule(self.without(index), others))
             if self.binds(index):
                 rules.append(_rule(self.up_to(index), self._others(index, itself=True)))
-            if not condition.names & self.variables:
-                rules.append(_rule(self.alone(index), [condition]))
+            rules.append(_rule(self.alone(index), self._with_what_binds(index)))
             shown = sorted(condition.names & self.variables & {name for one in others for name in one.names})
             if shown:
                 members = ", ".join(f'"{name}": {name}' for name in shown)
@@ -105,6 +104,16 @@ class Probes:
             else:
                 kept.append(condition)
         return kept
+
+    def _with_what_binds(self, index: int) -> list[Condition]:
+        """The condition, and those before it that its variables come from."""
+        found = [self.definition.conditions[index]]
+        wanted = set(found[0].names & self.variables)
+        for condition in reversed(self.definition.conditions[:index]):
+            if condition.names & wanted:
+                found.insert(0, condition)
+                wanted |= condition.names & self.variables
+        return found
 
     def _behind(self, index: int) -> tuple[Condition, ...]:
         return self.definition.conditions[index + 1 :]

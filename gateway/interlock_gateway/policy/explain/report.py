@@ -1,8 +1,12 @@
 """What an explanation is made of."""
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+_PLAIN = re.compile(r"[\w-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,12 +14,27 @@ class SettingRead:
     """A setting that a rule reads.
 
     `value` is left out of a long one, which has `entries`; `matched` is the one of them that made the rule fire.
+    `decides` says that the rule would have said something else with another value: `path` are the keys from `name` down
+    to what made it say this, `at` is the value there, or `item` an entry of that list, and `needed` the nearest number
+    with which it would have had less to say.
     """
 
     name: str
     value: Any = None
     entries: int | None = None
     matched: str | None = None
+    decides: bool = False
+    path: tuple[str, ...] = ()
+    at: Any = None
+    item: str | None = None
+    needed: int | None = None
+
+
+def setting_path(setting: SettingRead) -> str:
+    """What made a rule say what it says, by its full name: `bash.destructive["git push"]`."""
+    return setting.name + "".join(
+        f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]" for key in setting.path
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +46,16 @@ class FiredRule:
     place: str
     findings: tuple[Mapping[str, Any], ...]
     settings: tuple[SettingRead, ...] = ()
+
+    @property
+    def telling(self) -> tuple[SettingRead, ...]:
+        """The settings that made it fire, each once: of one inside another the inner one."""
+        decides = {setting_path(one): one for one in self.settings if one.decides}
+        return tuple(
+            one
+            for name, one in decides.items()
+            if not any(other.startswith((f"{name}.", f"{name}[")) for other in decides)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +76,8 @@ class FailedCondition:
 class NearRule:
     """A rule that one condition kept from firing; were any of `failing` otherwise, it would have fired.
 
-    `verdict` is empty when the rule works it out. `held` is how many other conditions of it held.
+    `verdict` is empty when the rule works it out. `held` is how many other conditions of it held. `off` says that the
+    setting which has its verdict is what keeps it from firing: the rule is switched off.
     """
 
     rule: str
@@ -58,6 +88,7 @@ class NearRule:
     failing: tuple[FailedCondition, ...]
     held: int
     settings: tuple[SettingRead, ...] = ()
+    off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +121,7 @@ def read_report(answer: Mapping[str, Any]) -> Report:
 
 
 def _settings(given: list[dict[str, Any]]) -> tuple[SettingRead, ...]:
-    return tuple(SettingRead(**one) for one in given)
+    return tuple(SettingRead(**{**one, "path": tuple(one["path"])}) for one in given)
 
 
 def _condition(given: dict[str, Any]) -> FailedCondition:
