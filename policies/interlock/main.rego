@@ -51,14 +51,25 @@ found := data.interlock.rules.findings | own if own := heard(data.interlock.cust
 
 else := data.interlock.rules.findings
 
-# An operator's own rules make decisions stricter: what no shipped rule allows, none of them can (POL-2).
+# An operator's own rules make decisions stricter: what no shipped rule allows, none of them can, nor can a person whom
+# they would ask (POL-2).
 heard(custom) := {oblige_at_most(finding) | some finding in custom} if is_set(custom)
 
 else := {custom}
 
 oblige_at_most(finding) := object.union(finding, {"verdict": "none"}) if finding.verdict == "allow"
 
+else := object.union(finding, {"verdict": "none"}) if {
+	finding.verdict in {"preview", "checkpoint", "reflect"}
+	not shipped_decide
+}
+
 else := finding
+
+shipped_decide if {
+	some finding in data.interlock.rules.findings
+	finding.verdict != "none"
+}
 
 asked := {answer(finding) | some finding in findings}
 

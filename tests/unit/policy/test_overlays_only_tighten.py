@@ -251,9 +251,28 @@ def test_no_overlay_makes_a_decision_weaker(seed: int, profile: str) -> None:
 def test_no_finding_of_an_operators_own_opens_what_no_rule_allows(seed: int) -> None:
     chance = random.Random(seed)
     nothing = engine_for(read_bundle(), [a_finding(chance, number) for number in range(1 + chance.randrange(5))])
-    documents: list[dict[str, Any]] = [{}, {"call": {}}, {"tool": {"pin_state": "pinned"}}]
+    documents: list[dict[str, Any]] = [{}, {"call": {}}, {"tool": {"pin_state": "pinned"}}, undecided()]
     for document in documents:
         assert decided(nothing, document)["verdict"] == "deny"
+
+
+def undecided() -> dict[str, Any]:
+    """An input about which no shipped rule says anything, since a field is missing that the gateway always sends."""
+    for document in documents():
+        made: dict[str, Any] = json.loads(json.dumps(document))
+        made["tool"].pop("safety_level", None)
+        made["call"]["checkpoint"] = {"id": "c", "outcome": "approved", "approvers": []}
+        reasons = decided(shipped("standard"), made).get("reasons", [])
+        if [reason["code"] for reason in reasons] == ["no_rule_allows"]:
+            return made
+    pytest.fail("the shipped rules say something about every input")
+
+
+@pytest.mark.req("POL-2")
+@pytest.mark.parametrize("verdict", ["preview", "checkpoint", "reflect"])
+def test_nobody_is_asked_about_what_no_shipped_rule_says_anything_about(verdict: str) -> None:
+    own = [{"verdict": verdict, "code": "own", "message": "m", "rule": "custom/0"}]
+    assert decided(engine_for(read_bundle(), own), undecided())["verdict"] == "deny"
 
 
 def test_the_overlays_that_are_tried_change_something() -> None:
