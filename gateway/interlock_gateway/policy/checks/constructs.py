@@ -31,7 +31,7 @@ def check_replaced(program: Program) -> Iterator[Problem]:
     """`with` is for tests: in a policy, the embedded engine forgets what else was replaced."""
     for file in program.files:
         for rule in file.rules:
-            for modifiers in nodes(rule.node, "with_mods"):
+            for modifiers in rule.nodes("with_mods"):
                 for modifier in modifiers[:1]:
                     target = reference(modifier["refr"])
                     line = target.line if target else rule.line
@@ -45,7 +45,7 @@ def check_every(program: Program) -> Iterator[Problem]:
     """
     for file in program.files:
         for rule in file.rules:
-            for every in nodes(rule.node, "Every"):
+            for every in rule.nodes("Every"):
                 for node in nodes(every["query"], "AssignExpr"):
                     if node["op"] == "Eq":
                         message = "unifies within `every`; compare with `==`, or assign with `:=`"
@@ -71,7 +71,7 @@ def check_negated_constants(program: Program) -> Iterator[Problem]:
     """No constant is negated: OPA loses a body of `not true` alone, and the rule holds always."""
     for file in program.files:
         for rule in file.rules:
-            for negated in nodes(rule.node, "NotExpr"):
+            for negated in rule.nodes("NotExpr"):
                 if literal(negated["expr"]) is not NotImplemented:
                     yield Problem(file.path, negated["span"]["line"], "negation_refused", "negates a constant")
 
@@ -80,7 +80,7 @@ def check_memberships(program: Program) -> Iterator[Problem]:
     """`key, value in collection` is not asked: for a set, the embedded engine says no."""
     for file in program.files:
         for rule in file.rules:
-            for node in nodes(rule.node, "Membership"):
+            for node in rule.nodes("Membership"):
                 if node["key"] is not None:
                     message = "asks for a key and a value with `in`; write `collection[key] == value`"
                     yield Problem(file.path, node["span"]["line"], "membership_refused", message)
@@ -90,7 +90,7 @@ def check_minus(program: Program) -> Iterator[Problem]:
     """A minus sign stands before numbers alone: before anything else the embedded engine ends in an error."""
     for file in program.files:
         for rule in file.rules:
-            for node in nodes(rule.node, "UnaryExpr"):
+            for node in rule.nodes("UnaryExpr"):
                 yield Problem(file.path, node["span"]["line"], "minus_refused", "negates a number; write `0 - x`")
 
 
@@ -98,7 +98,7 @@ def check_call_forms(program: Program) -> Iterator[Problem]:
     """Functions are called in the form in which both engines give the same answer."""
     for file in program.files:
         for rule in file.rules:
-            for call in nodes(rule.node, "Call"):
+            for call in rule.nodes("Call"):
                 complaint = _complaint(file, call)
                 if complaint:
                     yield Problem(file.path, call["span"]["line"], "call_refused", complaint)

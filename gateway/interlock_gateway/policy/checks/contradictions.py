@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import RULES, Program
-from interlock_gateway.policy.checks.syntax import Reference, RegoFile, literal, nodes, reference
+from interlock_gateway.policy.checks.syntax import Reference, RegoFile, literal, reference
 
 FACTS = ("call", "facts")
 _TURNED = {"Lt": "Gt", "Le": "Ge", "Gt": "Lt", "Ge": "Le", "Eq": "Eq", "Ne": "Ne"}
@@ -16,7 +16,7 @@ def check_contradictions(program: Program) -> Iterator[Problem]:
     """No two conditions of a body exclude each other; no rule reads facts that only other calls have."""
     for file in program.files:
         for rule in file.rules:
-            for block in nodes(rule.node, "stmts"):
+            for block in rule.nodes("stmts"):
                 conditions = _conditions(file, block)
                 for name, line, words in conditions.impossible():
                     message = f"{name} {words}, so the rule never fires"

@@ -8,7 +8,7 @@ from interlock_gateway.policy.checks.input_paths import NoSuchFieldError, possib
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import CUSTOM, Program, is_collected
 from interlock_gateway.policy.checks.suggestions import meant
-from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, nodes, reference
+from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, reference
 
 SETTINGS = ("interlock", "settings")
 # What is asked of the policies: by the gateway of its own engine, and of an OPA server.
@@ -151,11 +151,11 @@ def _constant_conditions(file: RegoFile, rule: Rule) -> Iterator[Problem]:
 
 def _comparisons(rule: Rule) -> Iterator[tuple[Reference, Any, int]]:
     """References into anything that are compared with constants: `ref == "x"`, `ref in {"x", "y"}`."""
-    for node in nodes(rule.node, "BoolExpr"):
+    for node in rule.nodes("BoolExpr"):
         if node["op"] == "Eq":
             for one, other in ((node["lhs"], node["rhs"]), (node["rhs"], node["lhs"])):
                 yield from _compared(one, [other], node["span"]["line"])
-    for node in nodes(rule.node, "Membership"):
+    for node in rule.nodes("Membership"):
         listed = node["collection"].get("Set") or node["collection"].get("Array")
         if listed is not None and node["key"] is None:
             yield from _compared(node["value"], listed["items"], node["span"]["line"])

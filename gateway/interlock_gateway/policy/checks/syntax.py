@@ -38,7 +38,7 @@ class Reference:
         return self.base + "".join(f".{part}" if part is not None else "[_]" for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """One definition in a file: `kind` is `set`, `function`, `value` or `default`; `head` is its reference."""
 
@@ -47,6 +47,17 @@ class Rule:
     line: int
     head: Reference
     node: Any
+
+    def nodes(self, kind: str) -> list[Any]:
+        """Every node of one kind in the rule, outermost first."""
+        return self._by_kind.get(kind, [])
+
+    @cached_property
+    def _by_kind(self) -> dict[str, list[Any]]:
+        # Walked through once: a dozen checks ask, each for another kind.
+        found: dict[str, list[Any]] = {}
+        _sort(self.node, found)
+        return found
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,7 @@ class RegoFile:
     @cached_property
     def calls(self) -> tuple[Reference, ...]:
         """Every function that the rules call, imports resolved."""
-        found = (_reference(call["fcn"]) for rule in self.rules for call in nodes(rule.node, "Call"))
+        found = (_reference(call["fcn"]) for rule in self.rules for call in rule.nodes("Call"))
         return tuple(self._resolved(reference) for reference in found if reference)
 
     def _resolved(self, reference: Reference) -> Reference:
@@ -125,6 +136,17 @@ def nodes(tree: Any, kind: str) -> Iterator[Any]:
     elif isinstance(tree, list):
         for item in tree:
             yield from nodes(item, kind)
+
+
+def _sort(tree: Any, found: dict[str, list[Any]]) -> None:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            found.setdefault(key, []).append(value)
+            if isinstance(value, dict | list):
+                _sort(value, found)
+    elif isinstance(tree, list):
+        for item in tree:
+            _sort(item, found)
 
 
 def reference(node: Any) -> Reference | None:
