@@ -66,6 +66,8 @@ def _filled(given: Mapping[str, Any], config: Config, revision: str) -> Describe
     if unknown := sorted(given.keys() - _PARTS):
         known = ", ".join(sorted(_PARTS))
         raise CommandError(f"{unknown[0]} is no part of a described call; those are {known}", ExitCode.USAGE)
+    if "input" in _mapping(given, "call"):
+        raise CommandError("`input` stands beside `tool`, not in `call`", ExitCode.USAGE)
     if "tool" not in given:
         raise CommandError("the call names no tool: give `tool` and `input`, or a whole document", ExitCode.USAGE)
     named = given["tool"]

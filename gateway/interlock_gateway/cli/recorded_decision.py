@@ -60,6 +60,9 @@ class RecordedDecision:
 
 def recorded_decision(directory: Path, decision_id: str) -> RecordedDecision:
     """The decision of this id. Raises `CommandError` when no receipt names it."""
+    if Path(decision_id).is_file():
+        words = f"{decision_id} is a file; a call that is described in one is given as @{decision_id}"
+        raise CommandError(words, ExitCode.USAGE)
     if not directory.is_dir():
         raise CommandError(f"there are no receipts in {directory}: no such directory", ExitCode.USAGE)
     found = find_decision(directory, decision_id)

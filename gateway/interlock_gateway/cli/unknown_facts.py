@@ -91,7 +91,10 @@ def _command(
     elif inner := [one for one in _listed(bash, "commands") if one.get("text") == text and one.get("dynamic")]:
         # Only what it runs is not known: what `xargs` adds, what `find -exec` puts in.
         wrappers = inner[0].get("wrappers") or [command.get("name")]
-        yield f"what `{text}` runs: {wrappers[-1]} makes it up at run time"
+        if inner[0].get("fed"):
+            yield f"which files `{text}` is given: those that find finds"
+        else:
+            yield f"what `{text}` runs: {wrappers[-1]} makes it up at run time"
 
 
 def _holes(written: Any) -> list[str]:

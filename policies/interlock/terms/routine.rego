@@ -83,7 +83,8 @@ own_program(command) if {
 	strings.any_suffix_match(command.name, data.interlock.settings.bash.routine_endings)
 	contains(command.argv[0], "/")
 	harmless(command)
-	not grave(object.union(command, {"operands": array.concat(command.operands, [command.argv[0]])}))
+	named := object.union(command, {"operands": array.concat(command.operands, [command.argv[0]])})
+	not grave(named)
 }
 
 # What the project has installed for itself, under the name that it has there.

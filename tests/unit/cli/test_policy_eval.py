@@ -79,6 +79,7 @@ def test_the_facts_of_a_command_are_what_policy_decides_on() -> None:
         ("{", "the call cannot be read: input is not valid JSON"),
         ('{"tool": "a", "tool": "b"}', 'the key "tool" more than once'),
         ('{"tol": "a"}', "tol is no part of a described call"),
+        ('{"tool": "a", "call": {"input": {"x": 1}}}', "`input` stands beside `tool`, not in `call`"),
         ('{"input": {}}', "the call names no tool"),
         ('{"tool": 5}', "tool must be a JSON object"),
         ('{"tool": {}}', "tool needs a name"),
@@ -95,3 +96,11 @@ def test_a_call_that_no_gateway_would_send_is_named(written: str, said: str) -> 
     ended = run("policy", "eval", written)
     assert ended.exit_code in {1, 2}
     assert said in ended.stderr
+
+
+def test_a_file_that_is_named_without_its_sign_is_told_of(tmp_path: Path) -> None:
+    written = tmp_path / "call.json"
+    written.write_text("{}", encoding="utf-8")
+    ended = run("policy", "explain", str(written))
+    assert ended.exit_code == 2
+    assert f"is given as @{written}" in ended.stderr
