@@ -58,9 +58,10 @@ class Listing:
         self.entries_left -= 1
         if self.entries_left < 0:
             raise TooMuchError
-        self._look()
+        self.look()
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Count a look at an entry. Raises `TooMuchError` when there were too many, or they took too long."""
         if self._until is None:
             self._until = time.monotonic() + MAX_TIME_S
         self.looks_left -= 1
@@ -91,7 +92,7 @@ class Listing:
             yield from (entry.path for entry in self.below(start) if last or entry.directory)
         matcher = name.matcher()
         for entry in self.of(start or "/") or ():
-            self._look()
+            self.look()
             if (last or entry.directory or entry.link) and name.fits(entry.name, matcher):
                 yield entry.path
 
@@ -100,7 +101,7 @@ class Listing:
         waiting = [directory or "/"]
         for place in waiting:
             for entry in self.of(place) or ():
-                self._look()
+                self.look()
                 if not entry.name.startswith("."):
                     yield entry
                     waiting += [entry.path] if entry.directory else []

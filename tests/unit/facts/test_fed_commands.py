@@ -49,6 +49,15 @@ NOT_FED = [
     "find src | grep x list | xargs cat",
     "find src | grep -e x list | xargs cat",
     "find src | sort -o list | xargs cat",
+    "find src | tail --bytes=3 | xargs cat",
+    "find src | grep --regexp=. list | xargs cat",
+    "find src | grep --color=always x | xargs cat",
+    "find src | xargs -I r* cat r*",
+    "find src | xargs -n * cat",
+    "find src 2>&1 | xargs cat",
+    "find src 2>list | xargs cat",
+    "find src | grep x &> list | xargs cat",
+    "find src" + " | sort" * 9 + " | xargs cat",
     "find src | sort $x | xargs cat",
     "find src | sort < list | xargs cat",
     "find src | ./sort | xargs cat",
@@ -100,6 +109,7 @@ ONLY_FILES = [
     ("find -type f -exec cat {} +", FILES),
     ("find src -type f ! -name '*.py' -exec cat {} +", FILES),
     ("find src -type f -name '*.py' -exec cat {} +", {"src/a.py"}),
+    (r"find src -type f -name '*.\py' -exec cat {} +", FILES),
     ("find src -type f -name '*.py' -print0 | xargs -0 cat", {"src/a.py"}),
     (r"find src -type f \( -name '*.py' -o -name '*.c' \) -exec cat {} +", {"src/a.py", "src/b.c"}),
 ]
@@ -112,6 +122,7 @@ LINKS_TOO = [
     "find src -type f , -exec cat {} +",
     "find src ! -type f -exec cat {} +",
     r"find src -type f \( -name '*.py' -name x \) -exec cat {} +",
+    r"find src -type f \( -name x -o -name '.\env' \) -name '*.py' -exec cat {} +",
     "find src -type f -print -o -print | xargs cat",
 ]
 

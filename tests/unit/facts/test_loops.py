@@ -57,6 +57,9 @@ UNCERTAIN = [
     "for f; do zap $f; done",
     "select f in a b; do zap $f; done",
     "for F in a; do zap $F; done",
+    "for f in a; do : ${HOME:f=5}; zap $f; done",
+    "for f in a; do command . ./x; zap $f; done",
+    "for f in a; do printf '-vf' x; zap $f; done",
     "for f in a; do for g in b; do for h in c; do zap $f $g $h; done; done; done",
     "for f in " + "a " * 17 + "; do zap $f; done",
 ]
@@ -85,6 +88,57 @@ def test_a_loop_s_variable_is_told_from_others(bash: Bash) -> None:
         {"name": "f", "value": None, "loop": True},
     ]
     assert bash("for PATH in a; do zap; done")["hazards"] == ["path"]
+
+
+def test_what_is_evaluated_is_a_hazard(bash: Bash) -> None:
+    for script in (
+        "((x))",
+        ": $((x=1))",
+        ": $[x]",
+        ": ${a:x}",
+        ": ${a[x]}",
+        "for ((x=0;;)); do :; done",
+        "[[ $x -eq 1 ]]",
+    ):
+        assert "nested_evaluation" in bash(script)["hazards"], script
+    for script in (
+        "((1 + 2))",
+        ": $((3*4))",
+        ": ${a:1}",
+        ": ${a:1:2}",
+        ": ${a:-x}",
+        ": ${a[0]}",
+        "[[ 1 -eq 2 ]]",
+        "[[ -f x ]]",
+    ):
+        assert bash(script)["hazards"] == [], script
+
+
+def test_what_an_expansion_assigns_is_an_assignment(bash: Bash) -> None:
+    for script in (
+        "for i in ${PATH:=x}; do :; done",
+        "case ${PATH=x} in y) ;; esac",
+        "[[ ${PATH:=x} ]]",
+        ": {PATH}</dev/null",
+    ):
+        facts = bash(script)
+        assert "PATH" in {one["name"] for one in facts["assignments"]}, script
+        assert facts["hazards"] == ["path"], script
+    assert "PATH" in {one["name"] for one in bash(": <<E\n${PATH:=x}\nE\n")["assignments"]}
+    for script in (": ${BASH_CMDS[cat]:=rm}", ": {BASH_CMDS[cat]}</dev/null"):
+        assert "indirect" in bash(script)["hazards"], script
+
+
+def test_a_loop_that_asks_is_none(bash: Bash) -> None:
+    assert [one["loop"] for one in bash("select f in a b; do zap; done")["assignments"]] == [False]
+
+
+def test_loops_and_pipelines_without_end_are_read_in_time(bash: Bash) -> None:
+    # Each of them took many seconds when every loop or pipe had all of the script looked through.
+    bash("".join(f"for i{k} in a;do $i{k};done\n" for k in range(2200)))
+    bash("for i in a;do $i;done\n" * 2900)
+    bash("for i in a;do $i;done #" + "printf " * 9000)
+    bash("true" + "|xargs" * 1900)
 
 
 def test_loops_cost_no_more_than_a_script_may(bash: Bash) -> None:

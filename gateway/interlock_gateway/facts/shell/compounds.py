@@ -20,6 +20,8 @@ _BROKEN_KEYWORD = re.compile(f"(?:{'|'.join(JOINED.join(map(re.escape, word)) fo
 CASE_END = re.compile(rf";{JOINED};{JOINED}&|;{JOINED};|;{JOINED}&")
 _DOUBLE_PAREN = re.compile(rf"\({JOINED}\(")
 _NOT_ARITHMETIC = re.compile(r"[\w)\]}]\s+[\w.$~]|(?<![-+])[-+]\s*$|[*/%<>=&|^~?:,]\s*$")
+_ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_NUMBER = re.compile(r"[0-9]*|[!()<>|&]+")
 _LONGEST = max(map(len, RESERVED))
 _TEST_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)+")
 
@@ -128,7 +130,10 @@ class CompoundReader(RedirectionReader):
         self.commands_until(frozenset({"done"}))
         self._take("done")
 
-    def _for(self) -> None:
+    def _select(self) -> None:
+        self._for(loop=False)
+
+    def _for(self, *, loop: bool = True) -> None:
         self.skip_blanks()
         double = _DOUBLE_PAREN.match(self.text, self.pos)
         name, values = Word("", ""), list[Word]()
@@ -138,7 +143,7 @@ class CompoundReader(RedirectionReader):
             self.arithmetic()
         else:
             name = self.needed_word()
-            self.reading.assignments.append(Word(HOLE, name.source, name=name.text, loop=True))
+            self.reading.assignments.append(Word(HOLE, name.source, name=name.text, loop=loop))
             self.blank_lines()
             if self.keyword() == "in":
                 self.skip_keyword()
@@ -147,11 +152,15 @@ class CompoundReader(RedirectionReader):
         self.pos += self.text.startswith(";", self.pos)
         start, outer = self.pos, self.bound
         # What it does is read once for each word, if it is certain which word it is.
-        for value in values if loops.certain(name, values, outer, self.text) else [None]:
+        for value in values if loop and self._certain(name, values) else [None]:
             self.pos = start
             self.bound = outer if value is None else {**outer, name.text: value}
             self._do_group()
         self.bound = outer
+
+    def _certain(self, name: Word, values: list[Word]) -> bool:
+        self.loops += 1
+        return self.loops <= loops.MOST and loops.certain(name, values, self.bound, self.text)
 
     def _for_words(self) -> list[Word]:
         words: list[Word] = []
@@ -192,6 +201,7 @@ class CompoundReader(RedirectionReader):
 
     def _test(self) -> None:
         self.reading.bash_only = True
+        words: list[Word] = []
         while True:
             self.reading.budget.step()
             blanks = _TEST_BLANKS.match(self.text, self.pos)
@@ -203,7 +213,10 @@ class CompoundReader(RedirectionReader):
                 raise self.error("`#` in a test, which may be a comment or a pattern")
             word = self.word()
             if word.text == "]]" and not word.quoted:
+                if _evaluates(words):
+                    self.reading.hazards.add("nested_evaluation")
                 return
+            words.append(word)
             if word.source:
                 continue
             if not char or char not in "()<>|&":
@@ -243,8 +256,14 @@ class CompoundReader(RedirectionReader):
         "while": _while,
         "until": _while,
         "for": _for,
-        "select": _for,
+        "select": _select,
         "case": _case,
         "[[": _test,
         "function": _function,
     }
+
+
+def _evaluates(words: list[Word]) -> bool:
+    """Whether a test does arithmetic, or looks for a variable, with more than numbers that stand there."""
+    operators = [word for word in words if word.text in _ARITHMETIC_TESTS]
+    return bool(operators) and any(not _NUMBER.fullmatch(word.text) for word in words if word.text[:1] != "-")

@@ -26,6 +26,9 @@ _ANSI = re.compile(r"([^'\\]*(?:\\.[^'\\]*)*)'", re.DOTALL)
 _PROCESS = re.compile(rf"([<>]){JOINED}\(")
 _OPENING = re.compile(rf"{JOINED}\(")
 _PARAMETER = re.compile(r"[#!]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])")
+_ASSIGNS_DEFAULT = re.compile(rf":?{JOINED}=")
+_OFFSET = re.compile(rf":{JOINED}(?![-=?+\\])")
+_NOT_A_NUMBER = re.compile(r"[A-Za-z_$`\"]")
 _NAMED = re.compile(r"(\w+)\}", re.ASCII)
 _PROMPT_OPERATOR = re.compile(rf"{JOINED}@{JOINED}P")
 _DOLLAR = re.compile(
@@ -45,7 +48,7 @@ class Quoting(Enum):
 class ExpansionReader(ABC):
     """A cursor over `text` that reads expansions. Every method may raise ShellSyntaxError."""
 
-    __slots__ = ("bound", "in_substitution", "pending", "pos", "reading", "scope", "text")
+    __slots__ = ("bound", "in_substitution", "loops", "pending", "pos", "reading", "scope", "text")
 
     def __init__(self, text: str, reading: Reading, scope: Scope) -> None:
         self.text = text
@@ -54,6 +57,7 @@ class ExpansionReader(ABC):
         self.scope = scope
         self.pending: list[PendingHeredoc] = []
         self.in_substitution = False
+        self.loops = 0
         self.bound: dict[str, Word] = {}
         """What the variables of the loops around the cursor stand for, as far as that is certain."""
 
@@ -158,7 +162,7 @@ class ExpansionReader(ABC):
             self._braces(quoting)
         elif kind == "bracket":
             self.reading.bash_only = True
-            self.until("]", Quoting.DOUBLE if quoting is Quoting.BARE else quoting, opens="[")
+            self._evaluated("]", Quoting.DOUBLE if quoting is Quoting.BARE else quoting)
         return HOLE
 
     def _value(self, name: str) -> str:
@@ -221,7 +225,19 @@ class ExpansionReader(ABC):
         if not self.text.startswith("))", self.pos):
             raise self.error("`((` that may be arithmetic or a subshell")
         self.pos += 2
+        self._note_evaluation(start, self.pos - 2)
         return self.text[start : self.pos - 2]
+
+    def _evaluated(self, closer: str, quoting: Quoting) -> None:
+        """Read an arithmetic expression up to and past `closer`."""
+        start = self.pos
+        self.until(closer, quoting, opens="[" if closer == "]" else None)
+        self._note_evaluation(start, self.pos - 1)
+
+    def _note_evaluation(self, start: int, end: int) -> None:
+        # A name may be assigned there; and what a variable holds is evaluated in its turn, with the commands in it.
+        if _NOT_A_NUMBER.search(self.text, start, end):
+            self.reading.hazards.add("nested_evaluation")
 
     def _expansion(self, char: str, quoting: Quoting) -> bool:
         if char == "$":
@@ -243,9 +259,19 @@ class ExpansionReader(ABC):
         if not parameter:
             raise self.error("a substitution in braces that is not understood")
         self.pos = parameter.end()
-        if self.text.startswith("[", self.pos):
+        subscripted = self.text.startswith("[", self.pos)
+        if subscripted:
             self.pos += 1
-            self.until("]", quoting, opens="[")
+            self._evaluated("]", quoting)
+        assigns = _ASSIGNS_DEFAULT.match(self.text, self.pos)
+        if assigns and subscripted:
+            self.reading.hazards.add("indirect")
+        elif assigns:
+            self.reading.assignments.append(Word(HOLE, parameter[0], name=parameter[0].lstrip("#!")))
+        elif _OFFSET.match(self.text, self.pos):
+            self.pos += 1
+            self._evaluated("}", quoting)
+            return
         if _PROMPT_OPERATOR.match(self.text, self.pos):
             self.reading.hazards.add("prompt_expansion")
         pattern = self.text[self.pos : self.pos + 1] in {"#", "%", "/", "^", ","}

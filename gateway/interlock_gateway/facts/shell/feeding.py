@@ -26,8 +26,9 @@ _ROOT_OPTIONS = frozenset({"-H", "-L", "-P"})
 
 # Neither an option, nor a list of files as `@list` is to some programs.
 _ROOT = re.compile(r"[\w./]")
+MOST_STAGES = 8
 _LINES = {
-    "grep": (Options("EFGPivwx", "e", "", "", "", permuted=True), 1),
+    "grep": (Options("EFGPaivwx", "e", "", "", "", permuted=True), 1),
     "head": (Options("", "n", "", "", "lines", digits=True), 0),
     "sort": (Options("fnruV", "", "", "unique reverse", ""), 0),
     "tail": (Options("", "n", "", "", "lines", digits=True), 0),
@@ -124,13 +125,14 @@ class _Expression:
             names.append(name)
             index += 3
             if self._text(index) == ")":
-                return tuple(names)
+                return tuple(names) if not any("\\" in one for one in names) else ()
             if self._text(index) not in _OR:
                 break
         return ()
 
     def _test(self, name: str, value: str) -> None:
-        if name == "-name":
+        # With a backslash a pattern means another name than it says.
+        if name == "-name" and "\\" not in value:
             self._names = self._names or (value,)
         elif name == "-type":
             self._files = self._files or value == "f"
@@ -183,7 +185,7 @@ def piped(stages: Sequence[Stage], *, zero: bool) -> Search | None:
     found = finding(first.words) if first.name in {"find", "gfind"} else None
     if found is None or found.printed is None or found.runs or found.zero != zero:
         return None
-    if any(item.operator.startswith("<") for stage in stages for item in stage.redirections):
+    if any(not _drops_errors(item) for stage in stages for item in stage.redirections):
         return None
     if zero:
         return None if rest else found.printed
@@ -191,6 +193,10 @@ def piped(stages: Sequence[Stage], *, zero: bool) -> Search | None:
     if not all(map(_passes_lines, rest)) or any(odd(root.text) for root in roots):
         return None
     return replace(found.printed, plain_names=True)
+
+
+def _drops_errors(item: Redirection) -> bool:
+    return item.descriptor == "2" and item.operator in {">", ">>"} and item.target.literal == "/dev/null"
 
 
 def _passes_lines(stage: Stage) -> bool:
@@ -201,4 +207,6 @@ def _passes_lines(stage: Stage) -> bool:
         return False
     parsed = parse(stage.words[1:], options)
     wanted = 0 if "e" in parsed.given else operands
-    return parsed.known and len(parsed.operands) == wanted
+    known = {*options.flags, *options.valued, *options.long_flags.split(), *options.long_valued.split()}
+    listed = all(name in known or name.lstrip("-").isdecimal() for name in parsed.given)
+    return parsed.known and listed and len(parsed.operands) == wanted

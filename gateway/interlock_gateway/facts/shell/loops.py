@@ -8,12 +8,17 @@ from interlock_gateway.facts.shell.reading import Word
 MAX_VALUES = 16
 MAX_LOOPS = 2
 """Loops inside one another whose commands are read for each word."""
+MOST = 32
+"""Loops in one script that are looked at for it."""
+MAX_SCRIPT = 8 * 1024
+"""Characters of a script in which loops are looked at for it."""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
 _PLAIN = re.compile(r"[\w./:@%+,=-]+", re.ASCII)
 # What may assign a variable by a name that does not stand there, and what changes how words are read.
 _OBSCURE = re.compile(
-    r"[\\`]|\$'|\$\[|<<|\(\(|\[\[|\(\s*\)|\$\{!|(?:^|[\s;&|({])\.\s|\bprintf\b[^;|&\n]*-\w*v"
+    r"[\\`]|\$'|\$\[|<<|\(\(|\[\[|\(\s*\)|\$\{!|(?:^|[\n;&|({!]|\b(?:builtin|command|do|else|then)\b)[ \t]*\.\s"
+    r"|printf[\"']*\s+[\"']*-[\"'\w]*v"
     r"|\b(?:coproc|declare|eval|export|function|getopts|let|local|mapfile|read|readarray|readonly|select|set|shift"
     r"|source|trap|typeset|unset|wait)\b"
 )
@@ -26,7 +31,7 @@ def certain(name: Word, values: Sequence[Word], bound: Mapping[str, Word], text:
     down, and nothing in the script names the variable but the loop and its uses (`$f`, `${f}`), or could do so in a way
     that is not seen.
     """
-    if not values or len(values) > MAX_VALUES or len(bound) >= MAX_LOOPS:
+    if not values or len(values) > MAX_VALUES or len(bound) >= MAX_LOOPS or len(text) > MAX_SCRIPT:
         return False
     if not _NAME.fullmatch(name.text) or name.source != name.text or not all(map(_written, values)):
         return False

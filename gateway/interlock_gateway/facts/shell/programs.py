@@ -120,6 +120,8 @@ def fed_by_pipe(words: list[Word], stages: Sequence[feeding.Stage]) -> Effects |
     parsed = parse(words[1:], _XARGS)
     if not parsed.known or not parsed.operands or parsed.given.keys() - _XARGS_PLAIN:
         return None
+    if any(word.glob or word.tilde or word.literal is None for word in words):
+        return None
     mark = parsed.given.get("I")
     operands = parsed.operands if mark else [*parsed.operands, Word("{}", "")]
     given = feeding.given_last(operands, mark.text if mark else "{}")

@@ -4,11 +4,11 @@ import re
 
 from interlock_gateway.facts.shell.expansions import JOINED, NAME
 from interlock_gateway.facts.shell.heredocs import PendingHeredoc, read_body
-from interlock_gateway.facts.shell.reading import HOLE, Redirection
+from interlock_gateway.facts.shell.reading import HOLE, Redirection, Word
 from interlock_gateway.facts.shell.words import WordReader
 
 _REDIRECTION = re.compile(
-    rf"(?P<fd>[0-9](?:{JOINED}[0-9]){{0,8}}|\{{{JOINED}{NAME}{JOINED}\}})?{JOINED}"
+    rf"(?P<fd>[0-9](?:{JOINED}[0-9]){{0,8}}|\{{{JOINED}(?P<name>{NAME})(?P<subscript>\[[^\]\n]*\])?{JOINED}\}})?{JOINED}"
     rf"(?P<op><{JOINED}<{JOINED}[<-]?|<{JOINED}[>&]|>{JOINED}[>&|]|<(?!{JOINED}\()|>(?!{JOINED}\())"
     rf"|(?P<both>&{JOINED}>(?:{JOINED}>)?)"
 )
@@ -54,6 +54,10 @@ class RedirectionReader(WordReader):
         self.skip_blanks()
         target = self.needed_word()
         descriptor = match["fd"] and match["fd"].replace("\\\n", "")
+        if match["subscript"]:
+            self.reading.hazards.add("indirect")
+        elif match["name"]:
+            self.reading.assignments.append(Word(HOLE, match["fd"], name=match["name"].replace("\\\n", "")))
         redirection = Redirection(operator, descriptor, target)
         if operator == "<<<":
             redirection.body = target.text + "\n"

@@ -62,6 +62,7 @@ def look(listing: Listing, start: str, search: Search, found: Searched) -> None:
             found.seen = True
             ignored = None if search.ignored else _ignored(entries, above)
             for entry in entries:
+                listing.look()
                 if matchers.leaves_out(entry, ignored) or (entry.directory and not search.deep):
                     continue
                 _note(entry, found)

@@ -118,9 +118,11 @@ def _grep(name: str, words: list[Word]) -> Search | None:
     through = followed or name == "rgrep" or any(_short(text, "r") or shortened(text, "--recursive") for text in texts)
     if not through and not any("recurse".startswith(value) and value for value in directories):
         return None
+    only = parsed.texts("include")
     return Search(
         _places(parsed),
-        only=tuple(parsed.texts("include")),
+        # With a backslash a pattern means another name than it says.
+        only=() if any("\\" in text for text in only) else tuple(only),
         without=tuple(parsed.texts("exclude")),
         without_directories=tuple(one.rstrip("/") for one in parsed.texts("exclude-dir")),
         follows=followed,

@@ -84,6 +84,8 @@ class Survey:
         self.hazards: set[str] = set()
         self.errors: list[str] = []
         self.bash_only = False
+        # The commands of each stage of each pipeline; a pipeline lives as long as its commands' scopes.
+        self._stages: dict[tuple[int, int], list[Found]] = {}
 
     def take_script(self, text: str) -> None:
         """Read a script as a call gives it. Never raises; what is not understood is in `errors`."""
@@ -182,6 +184,7 @@ class Survey:
         found = Found(words, scope, source, _name(words), wrappers, assignments or [], redirections or [])
         found.moved, found.implied = moved, implied
         self.found.append(found)
+        self._stages.setdefault((id(scope.frame), scope.stage), []).append(found)
         if found.name is None:
             return
         found.fed = None if moved or search(found.name, words, fed=True) else fed
@@ -222,9 +225,11 @@ class Survey:
         frame, stages = found.scope.frame, []
         if found.name not in {"xargs", "gxargs"} or frame is None or self.bash_only or found.moved:
             return None
+        if found.scope.stage > feeding.MOST_STAGES:
+            return None
         for stage in range(found.scope.stage):
             # A stage of several commands, or of one that is not written there itself, could give it anything.
-            there = [one for one in self.found if one.scope.frame is frame and one.scope.stage == stage]
+            there = self._stages.get((id(frame), stage), [])
             if len(there) != 1 or there[0].moved or there[0].wrappers != found.wrappers:
                 return None
             stages.append(feeding.Stage(there[0].name, there[0].words, there[0].redirections))

@@ -43,6 +43,7 @@ reads_only if {
 looped(assignment) if {
 	assignment.loop == true
 	regex.match(`^[a-z][a-z0-9]*$`, assignment.name)
+	not assignment.name in {"argv", "cdpath", "fpath", "histchars", "manpath", "path", "prompt", "status"}
 }
 
 # Where the script reads is known, or there is nothing to read but the directory it stands in.
