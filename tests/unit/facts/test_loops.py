@@ -109,6 +109,7 @@ def test_what_is_evaluated_is_a_hazard(bash: Bash) -> None:
         ": ${a:-x}",
         ": ${a[0]}",
         "[[ 1 -eq 2 ]]",
+        '[[ "$?" -eq 0 ]]',
         "[[ -f x ]]",
     ):
         assert bash(script)["hazards"] == [], script

@@ -73,6 +73,17 @@ async def test_found_files_are_read_where_they_are_seen(
     assert [script for script in asked if await verdict(engine, script, workspace) != "checkpoint"] == []
 
 
+@pytest.mark.parametrize("name", [r".\env", "[/.]env", "[,-/]env", ".en[v/]", "[.]env", "*.e?v", ".??v"])
+async def test_no_spelling_of_a_pattern_hides_a_secret(engine: EmbeddedEngine, workspace: Path, name: str) -> None:
+    secret(workspace)
+    for script in (
+        "find . -type f -name '%s' -exec cat {} +",
+        "find . -name '%s' | xargs cat",
+        "grep -r k . --include='%s'",
+    ):
+        assert await verdict(engine, script % name, workspace) != "allow", script % name
+
+
 async def test_where_nothing_is_seen_links_may_lead_anywhere(engine: EmbeddedEngine, tmp_path: Path) -> None:
     unseen = tmp_path / "elsewhere"
     assert await verdict(engine, BY_NAME_AND_TYPE[0], unseen) == "allow"

@@ -109,6 +109,13 @@ openssl version
 ps aux
 ps -ef
 npm pkg get version
+[[ $? -eq 0 ]] && echo ok
+pytest -q | tail -3; [[ ${PIPESTATUS[0]} -eq 0 ]] && echo ok
+[[ 1 -lt 2 && -f x ]] && ls
+du -sh --exclude=node_modules .
+set -euo pipefail; pytest -q
+set -o pipefail; pytest -q | tail -3
+set -ueo pipefail; npm test
 .venv/bin/pytest -q
 ./venv/bin/python -m pytest -q tests
 .venv/bin/python script.py

@@ -20,8 +20,12 @@ _BROKEN_KEYWORD = re.compile(f"(?:{'|'.join(JOINED.join(map(re.escape, word)) fo
 CASE_END = re.compile(rf";{JOINED};{JOINED}&|;{JOINED};|;{JOINED}&")
 _DOUBLE_PAREN = re.compile(rf"\({JOINED}\(")
 _NOT_ARITHMETIC = re.compile(r"[\w)\]}]\s+[\w.$~]|(?<![-+])[-+]\s*$|[*/%<>=&|^~?:,]\s*$")
-_ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
-_NUMBER = re.compile(r"[0-9]*|[!()<>|&]+")
+_COMPARES = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_LOOKS_UP = frozenset({"-v", "-R"})
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]+")
+# Expansions that are numbers whatever happens.
+_NUMBERS = re.compile(r"\$[?#$]|\$\{#[A-Za-z_]\w*\}|\$\{(?:PIPESTATUS|BASH_VERSINFO)\[[0-9]\]\}", re.ASCII)
 _LONGEST = max(map(len, RESERVED))
 _TEST_BLANKS = re.compile(r"(?:[ \t\n]|\\\n)+")
 
@@ -264,6 +268,15 @@ class CompoundReader(RedirectionReader):
 
 
 def _evaluates(words: list[Word]) -> bool:
-    """Whether a test does arithmetic, or looks for a variable, with more than numbers that stand there."""
-    operators = [word for word in words if word.text in _ARITHMETIC_TESTS]
-    return bool(operators) and any(not _NUMBER.fullmatch(word.text) for word in words if word.text[:1] != "-")
+    """Whether a test does arithmetic with more than numbers that stand there, or looks for a variable by any name."""
+    for index, word in enumerate(words):
+        before, after = words[index - 1 : index] if index else [], words[index + 1 : index + 2]
+        if word.text in _COMPARES and not all(map(_is_number, before + after)):
+            return True
+        if word.text in _LOOKS_UP and not all(_VARIABLE.fullmatch(operand.text) for operand in after):
+            return True
+    return False
+
+
+def _is_number(word: Word) -> bool:
+    return _NUMBER.fullmatch(word.text) is not None or _NUMBERS.fullmatch(word.source.strip('"')) is not None

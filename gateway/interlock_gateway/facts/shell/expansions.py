@@ -26,6 +26,9 @@ _ANSI = re.compile(r"([^'\\]*(?:\\.[^'\\]*)*)'", re.DOTALL)
 _PROCESS = re.compile(rf"([<>]){JOINED}\(")
 _OPENING = re.compile(rf"{JOINED}\(")
 _PARAMETER = re.compile(r"[#!]?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])")
+# Up to what follows the operator, in which a line break would join what is taken apart here.
+_HEAD = re.compile(r"(?:\\\n|[#!\w@*?$-])*(?:\[[^\]]*\]?)?(?:\\\n|[:=+?@-])*", re.ASCII)
+_NAMES_OF = re.compile(r"(?:\[[@*]\]|[@*])\}")
 _ASSIGNS_DEFAULT = re.compile(rf":?{JOINED}=")
 _OFFSET = re.compile(rf":{JOINED}(?![-=?+\\])")
 _NOT_A_NUMBER = re.compile(r"[A-Za-z_$`\"]")
@@ -255,9 +258,15 @@ class ExpansionReader(ABC):
             self.pos += self.text.startswith("|", self.pos)
             self.nested_script("}")
             return
+        head = _HEAD.match(self.text, self.pos)
+        if head and "\\\n" in head[0]:
+            raise self.error("a line break inside a substitution in braces")
         parameter = _PARAMETER.match(self.text, self.pos)
         if not parameter:
             raise self.error("a substitution in braces that is not understood")
+        if parameter[0].startswith("!") and not _NAMES_OF.match(self.text, parameter.end()):
+            # The variable that another names, or a place in an array, which is evaluated.
+            self.reading.hazards.add("nested_evaluation")
         self.pos = parameter.end()
         subscripted = self.text.startswith("[", self.pos)
         if subscripted:

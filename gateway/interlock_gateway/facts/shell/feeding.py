@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from interlock_gateway.facts.shell.options import Options, parse
 from interlock_gateway.facts.shell.reading import HOLE, Redirection, Word
 from interlock_gateway.facts.shell.searched import odd
-from interlock_gateway.facts.shell.searching import Search
+from interlock_gateway.facts.shell.searching import Search, plainly_named
 
 # Primaries of GNU find that neither run nor write anything, nor print what is no name: without a value, and with one.
 _ALONE_NAMES = (
@@ -125,14 +125,13 @@ class _Expression:
             names.append(name)
             index += 3
             if self._text(index) == ")":
-                return tuple(names) if not any("\\" in one for one in names) else ()
+                return tuple(names) if all(map(plainly_named, names)) else ()
             if self._text(index) not in _OR:
                 break
         return ()
 
     def _test(self, name: str, value: str) -> None:
-        # With a backslash a pattern means another name than it says.
-        if name == "-name" and "\\" not in value:
+        if name == "-name" and plainly_named(value):
             self._names = self._names or (value,)
         elif name == "-type":
             self._files = self._files or value == "f"

@@ -8,10 +8,12 @@ from interlock_gateway.facts.shell.reading import HOLE, Redirection, Word
 from interlock_gateway.facts.shell.words import WordReader
 
 _REDIRECTION = re.compile(
-    rf"(?P<fd>[0-9](?:{JOINED}[0-9]){{0,8}}|\{{{JOINED}(?P<name>{NAME})(?P<subscript>\[[^\]\n]*\])?{JOINED}\}})?{JOINED}"
+    rf"(?P<fd>[0-9](?:{JOINED}[0-9]){{0,8}}|\{{{JOINED}(?P<name>{NAME}){JOINED}\}})?{JOINED}"
     rf"(?P<op><{JOINED}<{JOINED}[<-]?|<{JOINED}[>&]|>{JOINED}[>&|]|<(?!{JOINED}\()|>(?!{JOINED}\())"
     rf"|(?P<both>&{JOINED}>(?:{JOINED}>)?)"
 )
+# The number of a file that is opened is put into a place of an array: `{BASH_CMDS[cat]}>x`.
+_INTO_AN_ARRAY = re.compile(rf"\{{{JOINED}{NAME}{JOINED}\[")
 _REDIRECTION_START = frozenset("<>&{0123456789")
 
 
@@ -46,6 +48,8 @@ class RedirectionReader(WordReader):
         if self.text[self.pos : self.pos + 1] not in _REDIRECTION_START:
             return None
         match = _REDIRECTION.match(self.text, self.pos)
+        if _INTO_AN_ARRAY.match(self.text, self.pos):
+            self.reading.hazards.add("indirect")
         if not match:
             return None
         operator = (match["op"] or match["both"]).replace("\\\n", "")
@@ -54,9 +58,7 @@ class RedirectionReader(WordReader):
         self.skip_blanks()
         target = self.needed_word()
         descriptor = match["fd"] and match["fd"].replace("\\\n", "")
-        if match["subscript"]:
-            self.reading.hazards.add("indirect")
-        elif match["name"]:
+        if match["name"]:
             self.reading.assignments.append(Word(HOLE, match["fd"], name=match["name"].replace("\\\n", "")))
         redirection = Redirection(operator, descriptor, target)
         if operator == "<<<":

@@ -68,6 +68,11 @@ class Search:
         return self.follows or self.plain_names
 
 
+def plainly_named(pattern: str) -> bool:
+    """Whether a pattern of names stands for no others than it seems to, as with backslashes, or slashes in classes."""
+    return not {"\\", "/"} & set(pattern)
+
+
 def search(name: str, words: list[Word], *, fed: bool) -> Search | None:
     """What a command searches, or None. `fed` says that something is piped to it."""
     if name in _GREPS:
@@ -121,8 +126,7 @@ def _grep(name: str, words: list[Word]) -> Search | None:
     only = parsed.texts("include")
     return Search(
         _places(parsed),
-        # With a backslash a pattern means another name than it says.
-        only=() if any("\\" in text for text in only) else tuple(only),
+        only=tuple(only) if all(map(plainly_named, only)) else (),
         without=tuple(parsed.texts("exclude")),
         without_directories=tuple(one.rstrip("/") for one in parsed.texts("exclude-dir")),
         follows=followed,

@@ -187,7 +187,9 @@ class Survey:
         self._stages.setdefault((id(scope.frame), scope.stage), []).append(found)
         if found.name is None:
             return
-        found.fed = None if moved or search(found.name, words, fed=True) else fed
+        # Without a place of its own ripgrep searches the directory that it stands in.
+        searches = search(found.name, words, fed=found.name != "rg")
+        found.fed = None if moved or searches else fed
         found.effects = self._given_names(found) or unwrap.effects(found.name, words)
         self._note(found, found.name)
         for run in found.effects.runs:
