@@ -185,6 +185,18 @@ test_an_own_rule_allows_nothing_that_no_other_allows if {
 	decision.reasons[0].code == "no_rule_allows"
 }
 
+test_an_own_rule_asks_nobody_about_what_no_other_decides if {
+	every asking in {"preview", "checkpoint", "reflect"} {
+		own := {found(asking, {"rule": "test/own"})}
+		decision := data.interlock.decision with data.interlock.rules.findings as {found("none", {"note": "a"})}
+			with data.interlock.custom.findings as own
+		decision.verdict == "deny"
+		asked := data.interlock.decision with data.interlock.rules.findings as {found("allow", {"rule": "test/shipped"})}
+			with data.interlock.custom.findings as own
+		asked.verdict == asking
+	}
+}
+
 test_an_own_rule_that_allows_still_obliges if {
 	decision := data.interlock.decision with data.interlock.rules.findings as {found("allow", {"rule": "test/shipped"})}
 		with data.interlock.custom.findings as {found("allow", {"note": "heard", "obligations": {"strip": ["x"]}})}

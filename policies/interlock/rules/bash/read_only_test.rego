@@ -145,14 +145,14 @@ test_bash_read_only_is_silent_without_the_fields_it_reads if {
 }
 
 # `find src -exec ... {} +`, with what it runs.
-finding(changes) := running({"dynamic": true, "commands": [
+handed_on(changes) := running({"dynamic": true, "commands": [
 	object.union(command(["find", "src", "-exec"]), {"feeds": true}),
 	object.union(command(["cat"]), object.union({"argv": ["cat", null], "dynamic": true, "fed": true, "operands": [null]}, changes)),
 ]})
 
 test_bash_read_only_allows_reading_files_that_are_found if {
-	verdicts("bash/read_only") == {"allow"} with input as finding({})
-	verdicts("bash/read_only") == {"allow"} with input as finding({"argv": ["sort", "-r", null], "name": "sort", "flags": ["-r"]})
+	verdicts("bash/read_only") == {"allow"} with input as handed_on({})
+	verdicts("bash/read_only") == {"allow"} with input as handed_on({"argv": ["sort", "-r", null], "name": "sort", "flags": ["-r"]})
 }
 
 test_bash_read_only_is_silent_for_more_than_reading_files_that_are_found if {
@@ -168,12 +168,12 @@ test_bash_read_only_is_silent_for_more_than_reading_files_that_are_found if {
 		{"interprets": {"language": "shell", "source": "argument", "script": null, "code": "x"}},
 	]
 	every changes in cases {
-		silent("bash/read_only") with input as finding(changes)
+		silent("bash/read_only") with input as handed_on(changes)
 	}
-	silent("bash/read_only") with input as object.union(finding({}), {"call": {"facts": {"bash": {"open": true}}}})
+	silent("bash/read_only") with input as object.union(handed_on({}), {"call": {"facts": {"bash": {"open": true}}}})
 	silent("bash/read_only") with input as running({"commands": [object.union(command(["find", ".env"]), {"feeds": true})]})
 	silent("bash/read_only") with input as running({"commands": [object.union(command(["./find"]), {"feeds": true, "name": "find"})]})
-	silent("bash/routine") with input as finding({})
+	silent("bash/routine") with input as handed_on({})
 }
 
 test_bash_read_only_lets_loops_have_a_variable if {
