@@ -1,5 +1,6 @@
 """Files that `find` finds are read without a question, as long as the gateway sees that no other can be among them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -52,6 +53,11 @@ def blank(root: Path) -> None:
     (root / "src" / "x " / "etc" / "passwd.py").touch()
 
 
+def not_text(root: Path) -> None:
+    # Of a list with such a name grep says that it matches, in words that would be taken for names.
+    os.close(os.open(os.fsencode(root / "src") + b"/\xff.py", os.O_CREAT))
+
+
 @pytest.mark.parametrize(
     ("prepare", "allowed", "asked"),
     [
@@ -59,6 +65,7 @@ def blank(root: Path) -> None:
         (secret, [*BY_NAME, *BY_NAME_AND_TYPE, *NAMES], ALL),
         (link, [*BY_NAME_AND_TYPE, *ALL[1:], *NAMES], [*BY_NAME, ALL[0]]),
         (blank, [*BY_NAME_AND_TYPE, NAMES[1]], [*BY_NAME, *ALL[:2], NAMES[0]]),
+        (not_text, [*BY_NAME_AND_TYPE, NAMES[1]], [*BY_NAME, *ALL[:2], NAMES[0]]),
     ],
 )
 async def test_found_files_are_read_where_they_are_seen(

@@ -98,8 +98,8 @@ class _Matchers:
 
 
 def odd(name: str) -> bool:
-    """Whether a name has in it what `xargs` takes for more than itself, if it is not told otherwise."""
-    return any(char in "'\"\\" or char.isspace() for char in name)
+    """Whether `xargs` takes a name for more than itself, if it is not told otherwise, or `grep` it for no text."""
+    return not name.isprintable() or any(char in "'\"\\ " for char in name)
 
 
 def _matcher(text: str) -> tuple[NamePattern, re.Pattern[str]]:
