@@ -31,7 +31,11 @@ within_hours(window) if {
 
 time_of_day := substring(input.call.time, 11, 5)
 
-weekday := ["thu", "fri", "sat", "sun", "mon", "tue", "wed"][floor(input.call.time_unix_s / 86400) % 7]
+# Up to the year 9999: there are no days of numbers that are too large to be whole.
+weekday := ["thu", "fri", "sat", "sun", "mon", "tue", "wed"][floor(input.call.time_unix_s / 86400) % 7] if {
+	input.call.time_unix_s >= 0
+	input.call.time_unix_s < 253402300800
+}
 
 in_hours(window) if {
 	window.from < window.until

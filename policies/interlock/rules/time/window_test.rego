@@ -78,6 +78,13 @@ test_time_window_holds_without_the_fields_it_reads if {
 	}
 }
 
+test_time_window_holds_at_times_that_there_are_not if {
+	every unix_s in [1.5e300, 1e21, 253402300800, -1, "1767268800", null, true, {}] {
+		verdicts("time/window") == {"deny"} with input as at(changing, "2026-01-01T12:00:00.000Z", unix_s)
+			with data.interlock.settings.time.windows as office
+	}
+}
+
 test_time_window_does_not_hold_up_an_undo if {
 	undo := object.union(at(changing, "2026-01-01T03:00:00.000Z", thursday), {"call": {"kind": "undo"}})
 	silent("time/window") with input as undo with data.interlock.settings.time.windows as office
