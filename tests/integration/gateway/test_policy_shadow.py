@@ -235,9 +235,13 @@ async def test_people_set_show_and_clear_a_candidate_from_the_command_line(socke
         file.write_bytes(candidate(DENIES))
         chosen = await interlock("shadow", "set", str(file))
         assert (chosen.exit_code, "evaluated beside" in chosen.stdout) == (0, True)
-        await at.agent.session("s").call("echo", {"text": "other"})
-        await at.gateway.rooms.shadow.evaluator.settled()  # type: ignore[union-attr]  # there is one
-        shown = (await interlock("shadow", "show")).stdout
+        shown = ""
+        for _ in range(10):  # on a busy machine a candidate's evaluation may be given up
+            await at.agent.session("s").call("echo", {"text": "other"})
+            await at.gateway.rooms.shadow.evaluator.settled()  # type: ignore[union-attr]  # there is one
+            shown = (await interlock("shadow", "show")).stdout
+            if "evaluated: 0" not in shown:
+                break
         assert "hush (custom/hush)" in shown
         assert "echo" in shown
         found = json.loads((await interlock("shadow", "show", "--output", "json")).stdout)

@@ -23,25 +23,37 @@ def figures(script: str, *arguments: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.req("PERF-4")
 def test_a_decision_costs_the_same_with_many_settings_and_grows_with_its_input_and_rules_at_most_as_they_do() -> None:
-    found = {one["what"]: one for one in figures("decisions.py", "--rounds", "200")}
-    assert found.keys() >= {
-        "input of 1 KB",
-        "input of 256 KB",
-        "input of 1000 KB",
-        "input of 1 KB, 10,000 more settings entries",
-        "input of 1 KB, 1,000 more rules of an operator",
-        "input of 1 KB, through a worker process and back",
-    }
-    assert min(one["p50_us"] for one in found.values()) > 0
-    least = {what: one["least_us"] for what, one in found.items() if "least_us" in one}
+    # What else a machine does takes its caches from some of them; what grows does so each time.
+    kept = []
+    for _ in range(3):
+        found = {one["what"]: one for one in figures("decisions.py", "--rounds", "200")}
+        assert found.keys() >= {
+            "input of 1 KB",
+            "input of 256 KB",
+            "input of 1000 KB",
+            "input of 1 KB, 10,000 more settings entries",
+            "input of 1 KB, 1,000 more rules of an operator",
+            "input of 1 KB, through a worker process and back",
+        }
+        assert min(one["p50_us"] for one in found.values()) > 0
+        kept.append({what: one["least_us"] for what, one in found.items() if "least_us" in one})
+        if grows_as_promised(kept[-1]):
+            return
+    raise AssertionError(f"microseconds of the processor: {kept}")
+
+
+def grows_as_promised(least: dict[str, float]) -> bool:
     plain = least["input of 1 KB"]
-    assert least["input of 1 KB, 10,000 more settings entries"] <= 1.2 * plain
-    assert least["input of 256 KB"] <= 6 * plain
-    assert least["input of 1000 KB"] <= 1.5 * (1000 / 256) * least["input of 256 KB"]
-    # Each is passed over by its first condition: a thousand cost about what a dozen decisions do.
-    assert least["input of 1 KB, 1,000 more rules of an operator"] <= 25 * plain
+    return (
+        least["input of 1 KB, 10,000 more settings entries"] <= 1.2 * plain
+        and least["input of 256 KB"] <= 6 * plain
+        and least["input of 1000 KB"] <= 1.5 * (1000 / 256) * least["input of 256 KB"]
+        # Each is passed over by its first condition: a thousand cost about what a dozen decisions do.
+        and least["input of 1 KB, 1,000 more rules of an operator"] <= 25 * plain
+    )
 
 
 @pytest.mark.timeout(600)
