@@ -10,9 +10,15 @@ from interlock_gateway.facts.registry import extract
 from interlock_gateway.facts.request import FactRequest
 from interlock_gateway.pipeline.run import CallRun
 
+SLICES = 4
+"""In how many parts the time is waited: a part counts as no longer than it was meant to be."""
+
 
 class OffloadedFacts:
     """The pipeline's `FactsExtractor`: `threads` at once, each within `timeout_s` seconds.
+
+    A call's time begins when a thread takes it up, or is done with another: one that waits behind many does not run
+    out of time as long as the threads get on. Nor does one when this process stands still, which threads do with it.
 
     `roots` are the operator's: no session's root reaches out of them.
     """
@@ -21,6 +27,7 @@ class OffloadedFacts:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="facts")
         self._timeout_s = timeout_s
         self._roots = roots
+        self._got_on = 0  # how many times a thread was done with a call; only whether it changes is looked at
 
     def workdir_problem(self, run: CallRun) -> str | None:
         """Why the call's working directory is refused (TOOL-9), or None."""
@@ -39,14 +46,44 @@ class OffloadedFacts:
             roots=run.live.session.roots,
             within=self._roots,
         )
-        loop = asyncio.get_running_loop()
+        extraction = _Extraction(request)
+        future = asyncio.get_running_loop().run_in_executor(self._executor, self._take_up, extraction)
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return await loop.run_in_executor(self._executor, extract, request)
+            return await self._in_time(extraction, future)
         except TimeoutError:
             message = "the facts about this call could not be gathered in time"
             raise DecisionError(GatewayErrorCode.FACTS_FAILED, message) from None
+        finally:
+            future.cancel()
+
+    async def _in_time(self, extraction: "_Extraction", future: "asyncio.Future[JsonObject]") -> JsonObject:
+        """What `future` gives. Raises `TimeoutError`."""
+        slice_s = self._timeout_s / SLICES
+        left, state = SLICES, (False, self._got_on)
+        while left:
+            if (await asyncio.wait((future,), timeout=slice_s))[0]:
+                return future.result()
+            was, state = state, (extraction.begun, 0 if extraction.begun else self._got_on)
+            left = left - 1 if state == was else SLICES
+        raise TimeoutError
+
+    def _take_up(self, extraction: "_Extraction") -> JsonObject:
+        extraction.begun = True
+        try:
+            return extract(extraction.request)
+        finally:
+            self._got_on += 1
 
     def close(self) -> None:
         """Let go of the threads."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+class _Extraction:
+    """One call's facts; `begun` once a thread has taken them up."""
+
+    __slots__ = ("begun", "request")
+
+    def __init__(self, request: FactRequest) -> None:
+        self.request = request
+        self.begun = False
