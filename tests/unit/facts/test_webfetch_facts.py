@@ -258,6 +258,19 @@ def test_schema_and_operator_say_which_argument_is_a_url(facts: Facts) -> None:
         ({"method": "GE T"}, "", True),
         ({"body": "x"}, "GET", True),
         ({"json": {"a": 1}}, "GET", True),
+        ({"Method": "POST"}, "POST", True),
+        ({"HTTP-Method": "PUT"}, "PUT", True),
+        ({"type": "POST"}, "POST", True),
+        ({"type": "markdown", "action": "delete"}, "GET", False),
+        ({"options": {"method": "POST"}}, "POST", True),
+        ({"init": {"body": "x"}}, "GET", True),
+        ({"request": [{"verb": "PATCH"}]}, "PATCH", True),
+        ({"headers": {"X-HTTP-Method-Override": "DELETE"}}, "DELETE", True),
+        ({"method": "GET", "headers": {"x_http_method": "POST"}}, "", True),
+        ({"rawBody": "x"}, "GET", True),
+        ({"json_data": {"a": 1}}, "GET", True),
+        ({"json": True, "data": False}, "GET", False),
+        ({"extract": {"schema": {"properties": {"method": {"type": "string"}, "data": {}}}}}, "GET", False),
     ],
 )
 def test_a_request_that_sends_something_says_so(
@@ -267,7 +280,28 @@ def test_a_request_that_sends_something_says_so(
     assert (found["method"], found["sends"]) == (method, sends)
 
 
-@pytest.mark.parametrize("name", ["params", "query", "headers", "cookies"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"request": {"url": "https://a.com", "method": "POST"}},
+        {"requests": [{"url": "https://b.com"}, {"url": "https://a.com", "body": "x"}]},
+        {"calls": [{"target": {"url": "https://a.com"}, "method": "POST"}]},
+        {"a/b~c": {"url": "https://a.com", "data": "x"}},
+        {"wanted": {"url": "https://a.com", "options": {"method": "POST"}}},
+    ],
+)
+def test_a_request_sends_something_wherever_it_stands(facts: Facts, given: dict[str, object]) -> None:
+    assert facts("webfetch", given)["webfetch"]["sends"] is True
+
+
+def test_a_character_that_is_percent_encoded_is_one(facts: Facts) -> None:
+    document = facts("webfetch", {"url": "https://example.com/?q=%D0%BA%20x"})
+    assert document["webfetch"]["urls"][0]["query_chars"] == len("?q=.. x")
+
+
+@pytest.mark.parametrize(
+    "name", ["params", "query", "headers", "cookies", "queryString", "query-string", "User-Agent", "referer"]
+)
 def test_what_goes_out_beside_the_url_counts_as_its_query(facts: Facts, name: str) -> None:
     for more in ("x" * 300, {"q": "x" * 300}, [["q", "x" * 300]]):
         document = facts("webfetch", {"url": "https://example.com/?a=1", name: more})
