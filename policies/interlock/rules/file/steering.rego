@@ -21,3 +21,11 @@ steered contains object.get(argument, "given", "a file") if {
 	some segment in argument.segments
 	steering(lower(segment))
 }
+
+# Whoever reads a link reads what is written through it.
+steered contains argument.given if {
+	some argument in paths.arguments
+	not argument.symlink == false
+	some name in split(lower(argument.given), "/")
+	steering(name)
+}
