@@ -17,6 +17,10 @@ READING = [
     "VALUES (1), (2)",
     "SHOW TABLES",
     "SHOW search_path",
+    "SHOW CREATE TABLE t",
+    "SHOW CREATE TABLE shop.`order`;",
+    "SHOW CREATE VIEW [a].v",
+    "SHOW CREATE PROCEDURE p",
     "DESCRIBE t",
     "EXPLAIN SELECT * FROM t",
     "EXPLAIN DELETE FROM t",
@@ -263,6 +267,10 @@ def test_functions_are_named_wherever_they_are_called(sql: Sql, text: str, funct
         ("VACUUM INTO '/x'", True, False),
         ("BULK INSERT t FROM '/x'", True, False),
         ("RESTORE DATABASE x FROM DISK = 'y'", True, False),
+        ("EXEC xp_cmdshell 'dir'", False, True),
+        ("EXECUTE master..[XP_cmdshell] 'dir'", False, True),
+        ("EXEC sp_OACreate 'x', @a OUT", False, True),
+        ("EXEC sp_help 'xp_cmdshell'", False, False),
         ("SELECT 1", False, False),
     ],
 )
@@ -271,6 +279,26 @@ def test_what_has_the_server_touch_files_says_so(sql: Sql, text: str, *, files: 
     assert any(statement["files"] for statement in found["statements"]) is files
     assert any(statement["programs"] for statement in found["statements"]) is programs
     assert found["read_only"] is (text == "SELECT 1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SHOW CREATE TABLE t (a int)",
+        "SHOW CREATE TABLE t AS SELECT 1",
+        "SHOW CREATE TABLE",
+        "SHOW CREATE TABLE a b",
+        "SHOW CREATE TABLE a.b.",
+        "SHOW CREATE TABLE t GO DROP TABLE u",
+        "SHOW CREATE TABLE t EXEC p",
+        "SHOW CREATE VIEW v AS SELECT 1",
+        "SHOW CREATE DATABASE d",
+        "SHOW CREATE USER u",
+        "SHOW CREATE LOGIN x",
+    ],
+)
+def test_only_how_something_was_made_is_shown(sql: Sql, text: str) -> None:
+    assert sql(text)["read_only"] is False
 
 
 def test_several_statements_are_counted(sql: Sql) -> None:
