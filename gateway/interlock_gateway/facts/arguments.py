@@ -93,7 +93,8 @@ class _Search:
     def by_name(self, value: object, holds_one: _Holds, pointer: str, depth: int) -> None:
         for key, inner, below in self._children(value, pointer, depth):
             before = len(self.given)
-            self.by_name(inner, holds_one, below, depth + 1)
+            described = key == "properties" and _describes_objects(value)
+            self.by_name(_plain(inner) if described else inner, holds_one, below, depth + 1)
             if inner is not None and holds_one(key, inner):
                 self._take(key, inner, below, self.given[before:])
 
@@ -238,6 +239,16 @@ def _referred(reference: str, whole: Mapping[str, object]) -> Mapping[str, objec
 def _is_keyed(value: object) -> bool:
     """Whether an object has what is looked for as the names in it: `{"src/a.py": "its text"}`."""
     return isinstance(value, Mapping) and any(_PLACED.search(str(key)) for key in value)
+
+
+def _describes_objects(value: object) -> bool:
+    """Whether it is a JSON Schema, which says what something is called and holds none of it."""
+    return isinstance(value, Mapping) and value.get("type") == "object"
+
+
+def _plain(properties: object) -> dict[object, object]:
+    """What is no schema among what a schema lists."""
+    return {name: one for name, one in _mapping(properties).items() if not isinstance(one, Mapping | bool)}
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -276,6 +276,17 @@ def test_a_proxy_that_is_a_word_is_no_url(facts: Facts) -> None:
     assert facts("webfetch", {"url": "https://example.com/", "proxy": "10.0.0.1:3128"})["extracted"] is False
 
 
+def test_a_schema_among_the_arguments_names_urls_and_holds_none(facts: Facts) -> None:
+    wanted = {"type": "object", "properties": {"url": {"type": "string"}, "link": True, "more": {"url": {}}}}
+    document = facts("webfetch", {"url": "https://example.com/", "schema": wanted})
+    assert (document["extracted"], len(document["webfetch"]["urls"])) == (True, 1)
+    wanted["properties"] = {"url": "https://10.0.0.1/"}
+    document = facts("webfetch", {"url": "https://example.com/", "schema": wanted})
+    assert [found["host"] for found in document["webfetch"]["urls"]] == ["example.com", "10.0.0.1"]
+    bare = facts("webfetch", {"url": "https://example.com/", "schema": {"properties": {"url": {"type": "string"}}}})
+    assert bare["extracted"] is False
+
+
 @pytest.mark.parametrize("name", ["SQL", "Query", "sqlText", "count_query", "rawSql"])
 def test_names_of_sql_are_read_by_their_words(facts: Facts, name: str) -> None:
     assert facts("sql", {name: "DELETE FROM t"})["sql"]["kinds"] == ["delete"]

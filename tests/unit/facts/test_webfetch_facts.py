@@ -83,6 +83,7 @@ REACHES = [
             *("169.254.169.254", "0xa9fea9fe", "2852039166", "0251.0376.0251.0376", "[::ffff:a9fe:a9fe]"),
             *("[fd00:ec2::254]", "169.254.170.2", "168.63.129.16", "100.100.100.200", "metadata.google.internal"),
             *("metadata", "METADATA.GOOGLE.INTERNAL.", "instance-data.ec2.internal", "[64:ff9b::a9fe:a9fe]"),
+            *("metadata.tencentyun.com", "api.metadata.cloud.ibm.com", "[2606:4700::5efe:a9fe:a9fe]"),
         )
     ),
     *(
@@ -90,6 +91,7 @@ REACHES = [
         for host in ("10.0.0.1", "10.1", "172.16.5.4", "172.31.255.255", "192.168.1.1", "0xc0a80101", "[fc00::1]")
     ),
     *((host, "private") for host in ("[fd12:3456::1]", "[::ffff:10.0.0.1]", "[2002:a00:1::]", "[fec0::1]")),
+    ("[2606:4700::200:5efe:10.0.0.1]", "private"),
     *((host, "link_local") for host in ("169.254.1.1", "[fe80::1]", "[::ffff:169.254.7.7]")),
     *((host, "shared") for host in ("100.64.0.1", "100.127.255.254")),
     *((host, "multicast") for host in ("224.0.0.1", "239.255.255.250", "[ff02::1]")),
@@ -99,7 +101,7 @@ REACHES = [
         (host, "local_name")
         for host in (
             *("intranet", "db", "printer.local", "jira.corp", "nas.lan", "router.home", "x.home.arpa", "a.b.internal"),
-            *("x.onion", "kubernetes.default.svc", "xn--"),
+            *("x.onion", "kubernetes.default.svc", "xn--", "fritz.box", "nas.tail1234.ts.net", "wiki.intra"),
         )
     ),
     *(
@@ -107,6 +109,7 @@ REACHES = [
         for host in (
             *("example.com", "8.8.8.8", "1.1", "[2606:4700::1111]", "172.32.0.1", "local.example.com", "a_b.com"),
             *("internal.com", "localhost.example.com", "192.169.1.1", "[::ffff:8.8.8.8]", "xn--p1ai.com"),
+            *("[2606:4700::5efe:8.8.8.8]", "points.net", "firefox.box", "metadata.example.com"),
         )
     ),
 ]
