@@ -10,6 +10,10 @@ Holding: TypeAlias = Literal["sure", "likely", "perhaps"]
 """`sure` is a name that says so by itself; `likely` one that ends so, such as `output_path`, unless the value cannot be
 one; `perhaps` one that does not say so, when its value does: `to: /etc/passwd`."""
 
+MAX_NAME_CHARS = 128
+MAX_CHARS = 8192
+"""No longer names are looked at, nor longer values under names that do not say what they hold."""
+
 SURE: Mapping[FactKind, frozenset[str]] = {
     "path": frozenset(
         {
@@ -51,10 +55,13 @@ _PERHAPS: Mapping[FactKind, frozenset[str]] = {
             *("link", "linkname", "origin", "workspace", "project", "repo", "repository"),
         }
     ),
+    "glob": frozenset({"pattern", "patterns", "searchpattern", "namepattern"}),
     "url": frozenset({"proxy", "useproxy", "httpproxy", "httpsproxy"}),
 }
 _SAYS_SO: Mapping[FactKind, re.Pattern[str]] = {
     "path": re.compile(r"\A(?:[/~]|\.\.?(?:/|\Z)|[A-Za-z]:[\\/]|[A-Za-z][A-Za-z0-9+.-]*:/|[^\n]*/\.\.(?:/|\Z))"),
+    # No regular expression for what is searched in files, which `pattern` is as often.
+    "glob": re.compile(r"\A(?!.*(?:\.\*|[\\()|^$+]))(?=.*[*?\[{])(?:[/~]|(?:[^/]*/)*\.\.(?:/|\Z))", re.DOTALL),
     "url": re.compile(r"[.:/]"),
 }
 _LEFT_OUT = frozenset({"exclude", "excluded", "ignore", "ignored", "skip", "skipped", "block", "blocked"})
@@ -62,9 +69,13 @@ _LEFT_OUT = frozenset({"exclude", "excluded", "ignore", "ignored", "skip", "skip
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 
 
-@lru_cache(maxsize=4096)
 def holds(kind: FactKind, name: str) -> Holding | None:
     """Whether an argument of this name is taken for one that holds a `kind`."""
+    return _holds(kind, name) if len(name) <= MAX_NAME_CHARS else None
+
+
+@lru_cache(maxsize=4096)
+def _holds(kind: FactKind, name: str) -> Holding | None:
     words = [word.lower() for word in _WORD.findall(name)]
     if "".join(words) in SURE[kind]:
         return "sure"
@@ -85,4 +96,4 @@ def may_be(kind: FactKind, holding: Holding, value: object) -> bool:
         return all(may_be(kind, holding, one) for one in value)
     if not isinstance(value, str) or value == "":
         return False
-    return holding == "likely" or bool(_SAYS_SO[kind].search(value))
+    return holding == "likely" or (len(value) <= MAX_CHARS and bool(_SAYS_SO[kind].search(value)))

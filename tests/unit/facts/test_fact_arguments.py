@@ -1,5 +1,6 @@
 """Which arguments hold a path or a command: the operator says, else the tool's schema, else their names."""
 
+import time
 from typing import Any
 
 import pytest
@@ -295,3 +296,12 @@ def test_names_of_sql_are_read_by_their_words(facts: Facts, name: str) -> None:
 @pytest.mark.parametrize("name", ["Command", "shell_command", "preCommand"])
 def test_names_of_commands_are_read_by_their_words(facts: Facts, name: str) -> None:
     assert names_of(facts("bash", {name: "zap"})["bash"]) == "zap"
+
+
+@pytest.mark.req("REL-7")
+@pytest.mark.parametrize("given", ["../" * 700_000, "/.." * 700_000 + "x", "a/" * 1_000_000, "*" * 2_000_000])
+@pytest.mark.parametrize("name", ["pattern", "output", "x" * 1_000_000 + "_path"])
+def test_long_names_and_values_are_looked_at_in_no_time(facts: Facts, name: str, given: str) -> None:
+    begun = time.thread_time()
+    facts("file", {"path": "x", name: given}, roots=ROOTS)
+    assert time.thread_time() - begun < 1

@@ -290,6 +290,22 @@ def test_a_pattern_leads_no_further_than_a_path(
     assert document["file"]["inside"] is inside
 
 
+@pytest.mark.parametrize("pattern", ["/etc/**", "../../*", "~/.ssh/*", "src/../../*", "/home/*/.aws/{a,b}"])
+def test_what_is_called_a_pattern_is_one_of_names_when_it_leads_elsewhere(
+    facts: Facts, root: Path, pattern: str
+) -> None:
+    document = facts("file", {"path": ".", "pattern": pattern}, roots=(str(root),))
+    assert document["file"]["inside"] is False
+
+
+@pytest.mark.parametrize(
+    "pattern", ["/api/v1", "/api/.*", "**/*.py", "(/|\\*)", "^/\\*\\*", "../x", "a*b", "/x/[0-9]+"]
+)
+def test_what_is_called_a_pattern_may_be_of_text(facts: Facts, root: Path, pattern: str) -> None:
+    document = facts("file", {"path": ".", "pattern": pattern}, roots=(str(root),))
+    assert (document["file"]["inside"], document["file"]["patterns"]) == (True, [])
+
+
 def test_a_pattern_is_looked_at_from_each_path_that_is_given(facts: Facts, root: Path) -> None:
     for path, inside in (("dir/deep", False), (str(root.parent), False)):
         document = facts("file", {"path": path, "glob": "../*"}, roots=(str(root),))
