@@ -93,8 +93,9 @@ class _Search:
     def by_name(self, value: object, holds_one: _Holds, pointer: str, depth: int) -> None:
         for key, inner, below in self._children(value, pointer, depth):
             before = len(self.given)
-            described = key == "properties" and _describes_objects(value)
-            self.by_name(_plain(inner) if described else inner, holds_one, below, depth + 1)
+            if isinstance(inner, Mapping | list | tuple):
+                described = key == "properties" and _describes_objects(value)
+                self.by_name(_plain(inner) if described else inner, holds_one, below, depth + 1)
             if inner is not None and holds_one(key, inner):
                 self._take(key, inner, below, self.given[before:])
 
@@ -135,7 +136,8 @@ class _Search:
             return
         for branch in self._branches(schema):
             self._in_properties(branch, value, pointer, depth)
-            self._in_elements(branch, value, pointer, depth)
+            if "items" in branch or "prefixItems" in branch:
+                self._in_elements(branch, value, pointer, depth)
 
     def _in_properties(self, schema: Mapping[str, object], value: object, pointer: str, depth: int) -> None:
         listed, required = _mapping(schema.get("properties")), schema.get("required")
@@ -143,6 +145,8 @@ class _Search:
         for name, inner in self._until_ended(listed.items()):
             must = value is not _ABSENT and isinstance(required, list | tuple) and name in required
             self._each(inner, [(name, given.get(name, _ABSENT))], pointer, depth, must=must)
+        if not _FOR_OTHERS & schema.keys():
+            return
         others = [(str(name), one) for name, one in given.items() if name not in listed]
         # Which of them holds for which name is not looked at.
         unlisted = [*_mapping(schema.get("patternProperties")).values(), schema.get("additionalProperties")]
@@ -161,7 +165,7 @@ class _Search:
         self, schema: object, values: Sequence[tuple[str, object]], pointer: str, depth: int, *, must: bool = False
     ) -> None:
         """Values for which the same schema holds, each with the name under which it stands, or its place."""
-        if not isinstance(schema, Mapping):
+        if not isinstance(schema, Mapping) or not _LEADING_ON & schema.keys():
             return
         annotated = self._annotated(schema)
         self.declared = self.declared or annotated
@@ -204,6 +208,8 @@ _ABSENT = object()
 _PLACED = re.compile(r"[/\\.:~]")
 _MAX_BRANCHES = 256
 _BRINGS_IN = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else"})
+_FOR_OTHERS = frozenset({"patternProperties", "additionalProperties"})
+_LEADING_ON = _BRINGS_IN | _FOR_OTHERS | {ANNOTATION, "properties", "items", "prefixItems"}
 
 
 def _branches(schema: Mapping[str, object], whole: Mapping[str, object]) -> tuple[list[Mapping[str, object]], bool]:

@@ -74,7 +74,7 @@ def holds(kind: FactKind, name: str) -> Holding | None:
     return _holds(kind, name) if len(name) <= MAX_NAME_CHARS else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _holds(kind: FactKind, name: str) -> Holding | None:
     words = [word.lower() for word in _WORD.findall(name)]
     if "".join(words) in SURE[kind]:

@@ -2,27 +2,28 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-_METHODS = frozenset({"method", "httpmethod", "verb", "httpverb", "requestmethod"})
-_PERHAPS_METHODS = frozenset({"type", "action", "operation"})
-_OVERRIDES = frozenset({"xhttpmethodoverride", "xhttpmethod", "xmethodoverride"})
-_BODIES = frozenset(
-    {
-        *("body", "data", "json", "payload", "form", "formdata", "files", "content", "postdata", "postbody"),
-        *("requestbody", "requestdata", "rawbody", "rawdata", "bodytext", "bodyjson", "jsonbody", "jsondata"),
-        *("jsonpayload", "multipart", "formfields", "uploadfile", "attachments"),
-    }
-)
-_HEADERS = frozenset({"headers", "header", "requestheaders", "httpheaders", "extraheaders", "customheaders"})
-_CARRIED = _HEADERS | frozenset(
-    {
-        *("params", "query", "queryparams", "searchparams", "urlparams", "parameters", "querystring", "qs"),
-        *("cookies", "cookie", "useragent", "referer", "referrer"),
-    }
-)
-_CONTAINERS = frozenset({"request", "requests", "options", "opts", "init", "config", "args", "arguments", "http"})
+from interlock_gateway.facts.names import MAX_NAME_CHARS
+
+_PARTS: Mapping[str, str] = {
+    **dict.fromkeys(("method", "httpmethod", "verb", "httpverb", "requestmethod"), "method"),
+    **dict.fromkeys(("type", "action", "operation"), "perhaps"),
+    **dict.fromkeys(("xhttpmethodoverride", "xhttpmethod", "xmethodoverride"), "override"),
+    **dict.fromkeys(("body", "data", "json", "payload", "form", "formdata", "files", "content"), "body"),
+    **dict.fromkeys(("postdata", "postbody", "requestbody", "requestdata", "rawbody", "rawdata"), "body"),
+    **dict.fromkeys(("bodytext", "bodyjson", "jsonbody", "jsondata", "jsonpayload", "multipart"), "body"),
+    **dict.fromkeys(("formfields", "uploadfile", "attachments"), "body"),
+    **dict.fromkeys(("headers", "header", "requestheaders", "httpheaders"), "headers"),
+    **dict.fromkeys(("extraheaders", "customheaders"), "headers"),
+    **dict.fromkeys(("params", "query", "queryparams", "searchparams", "urlparams", "parameters"), "carried"),
+    **dict.fromkeys(("querystring", "qs", "cookies", "cookie", "useragent", "referer", "referrer"), "carried"),
+    **dict.fromkeys(("request", "requests", "options", "opts", "init", "config", "args"), "container"),
+    **dict.fromkeys(("arguments", "http"), "container"),
+}
+"""What is looked for, by its name without what joins its words, in lower case."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JOINING = re.compile(r"[\W_]+")
@@ -43,14 +44,23 @@ class Sending:
 
 def sending(given: Mapping[str, object], pointers: Iterable[str]) -> Sending:
     """What a call sends; `pointers` say where its URLs stand. What stands elsewhere is not about the request."""
-    holders = _holders(given, pointers)
-    method = _method(holders)
-    has_body = any(
-        _folded(name) in _BODIES and _is_given(value) and not isinstance(value, bool)
-        for holder in holders
-        for name, value in holder.items()
-    )
-    return Sending(method, method not in _SAFE or has_body, _carried_chars(holders))
+    methods: list[object] = []
+    has_body, carried = False, 0
+    for holder in _holders(given, pointers):
+        for name, value in holder.items():
+            part = _part(name)
+            if part is None or value is None or value in ("", [], {}, ()):
+                continue
+            if part == "method" or (part == "perhaps" and isinstance(value, str) and value in _CHANGING):
+                methods.append(value)
+            elif part == "body":
+                has_body = has_body or not isinstance(value, bool)
+            elif part in {"headers", "carried"}:
+                carried += len(value if isinstance(value, str) else json.dumps(value, default=str))
+                if part == "headers" and isinstance(value, Mapping):
+                    methods += [one for header, one in value.items() if _part(header) == "override"]
+    method = _only(methods)
+    return Sending(method, method not in _SAFE or has_body, carried)
 
 
 def _holders(given: Mapping[str, object], pointers: Iterable[str]) -> list[Mapping[str, object]]:
@@ -72,40 +82,26 @@ def _holders(given: Mapping[str, object], pointers: Iterable[str]) -> list[Mappi
 
 def _contained(holder: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     for name, value in holder.items():
-        if _folded(name) in _CONTAINERS:
+        if _part(name) == "container":
             several = value if isinstance(value, list | tuple) else (value,)
             yield from (one for one in several if isinstance(one, Mapping))
 
 
-def _method(holders: list[Mapping[str, object]]) -> str:
-    named = [value for holder in holders for value in _named(holder) if _is_given(value)]
-    texts = {value.strip().upper() for value in named if isinstance(value, str)}
+def _only(named: Sequence[object]) -> str:
+    """The one method that is named: GET when none is, empty when what is named is none or several."""
     if not named:
         return "GET"
-    method = texts.pop() if len(texts) == 1 and all(isinstance(value, str) for value in named) else ""
+    texts = {value.strip().upper() if isinstance(value, str) else "" for value in named}
+    method = texts.pop() if len(texts) == 1 else ""
     return method if method.isascii() and method.isalpha() else ""
 
 
-def _named(holder: Mapping[str, object]) -> Iterator[object]:
-    """What stands where a method may be named."""
-    for name, value in holder.items():
-        folded = _folded(name)
-        if folded in _METHODS or (folded in _PERHAPS_METHODS and isinstance(value, str) and value in _CHANGING):
-            yield value
-        elif folded in _HEADERS and isinstance(value, Mapping):
-            yield from (one for header, one in value.items() if _folded(header) in _OVERRIDES)
+def _part(name: object) -> str | None:
+    """Which part of a request goes by this name, however it is written."""
+    text = str(name)
+    return _known_part(text) if len(text) <= MAX_NAME_CHARS else None
 
 
-def _carried_chars(holders: list[Mapping[str, object]]) -> int:
-    carried = (
-        value for holder in holders for name, value in holder.items() if _folded(name) in _CARRIED and _is_given(value)
-    )
-    return sum(len(value if isinstance(value, str) else json.dumps(value, default=str)) for value in carried)
-
-
-def _is_given(value: object) -> bool:
-    return value is not None and value not in ("", [], {}, ())
-
-
-def _folded(name: object) -> str:
-    return _JOINING.sub("", str(name)).lower()
+@lru_cache(maxsize=4096)
+def _known_part(name: str) -> str | None:
+    return _PARTS.get(_JOINING.sub("", name).lower())
