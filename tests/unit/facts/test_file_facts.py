@@ -285,7 +285,7 @@ def test_the_url_of_a_file_is_its_path(entry: Callable[[object], Entry], root: P
 def test_a_pattern_leads_no_further_than_a_path(
     facts: Facts, root: Path, given: dict[str, object], glob: str, *, inside: bool
 ) -> None:
-    schema = {"properties": {"path": {}, "glob": {}, "include": {}}}
+    schema: dict[str, object] = {"properties": {"path": {}, "glob": {}, "include": {}}}
     document = facts("file", {**given, "include": [glob.format(root=root)]}, schema=schema, roots=(str(root),))
     assert document["file"]["inside"] is inside
 
