@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from facts_calls import Facts, names_of
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytestmark = pytest.mark.req("PIPE-5")
 
@@ -191,6 +193,18 @@ def test_names_are_read_by_their_words(facts: Facts, name: str) -> None:
     document = facts("file", {"path": "x", name: "/etc/passwd"}, roots=ROOTS)
     assert pointers(document) == ["/path", f"/{name}"]
     assert document["file"]["inside"] is False
+
+
+@given(
+    words=st.lists(st.sampled_from(["output", "log", "My", "NEW", "x2"]), max_size=3),
+    last=st.sampled_from(["path", "File", "DIR", "folders"]),
+    joined=st.sampled_from(["_", "-", " ", "."]),
+)
+def test_a_name_is_found_however_its_words_are_joined(facts: Facts, words: list[str], last: str, joined: str) -> None:
+    snake, camel = joined.join([*words, last]), "".join(word.capitalize() for word in [*words, last])
+    for name in (snake, camel, camel[:1].lower() + camel[1:]):
+        document = facts("file", {"path": "x", "more": [{name: "/etc/passwd"}]}, roots=ROOTS)
+        assert document["file"]["inside"] is False, name
 
 
 @pytest.mark.parametrize("name", ["profile", "pathology", "exclude_paths", "ignored_files", "filed", "content"])
