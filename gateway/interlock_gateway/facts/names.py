@@ -59,11 +59,13 @@ _PERHAPS: Mapping[FactKind, frozenset[str]] = {
     "url": frozenset({"proxy", "useproxy", "httpproxy", "httpsproxy"}),
 }
 _SAYS_SO: Mapping[FactKind, re.Pattern[str]] = {
-    "path": re.compile(r"\A(?:[/~]|\.\.?(?:/|\Z)|[A-Za-z]:[\\/]|[A-Za-z][A-Za-z0-9+.-]*:/|[^\n]*/\.\.(?:/|\Z))"),
+    "path": re.compile(r"\A(?:[/~\\]|\.\.?(?:[/\\]|\Z)|[A-Za-z]:[\\/]|(?i:file):/|[^\n]*[/\\]\.\.(?:[/\\]|\Z))"),
     # No regular expression for what is searched in files, which `pattern` is as often.
     "glob": re.compile(r"\A(?!.*(?:\.\*|[\\()|^$+]))(?=.*[*?\[{])(?:[/~]|(?:[^/]*/)*\.\.(?:/|\Z))", re.DOTALL),
     "url": re.compile(r"[.:/]"),
 }
+_MAY_BE_URL = re.compile(r"\A[/\\]{2}|\A(?![/\\]).*[.:]", re.DOTALL)
+"""No place on a host that another argument names, and no single word."""
 _LEFT_OUT = frozenset({"exclude", "excluded", "ignore", "ignored", "skip", "skipped", "block", "blocked"})
 """What such names begin with that say what is not to be touched."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
@@ -96,4 +98,6 @@ def may_be(kind: FactKind, holding: Holding, value: object) -> bool:
         return all(may_be(kind, holding, one) for one in value)
     if not isinstance(value, str) or value == "":
         return False
-    return holding == "likely" or (len(value) <= MAX_CHARS and bool(_SAYS_SO[kind].search(value)))
+    if holding == "likely":
+        return kind != "url" or bool(_MAY_BE_URL.match(value))
+    return len(value) <= MAX_CHARS and bool(_SAYS_SO[kind].search(value))

@@ -219,12 +219,20 @@ def test_what_cannot_be_a_path_is_none_because_its_name_ends_like_one(facts: Fac
 
 
 @pytest.mark.parametrize("name", ["to", "from", "output", "root", "saveAs"])
-@pytest.mark.parametrize("given", ["/etc/passwd", "../x", "..", "a/../../x", "~/x", "C:\\x", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "given", ["/etc/passwd", "../x", "..", "a/../../x", "~/x", "C:\\x", "..\\x", "\\\\a\\b", "file:///x"]
+)
 def test_a_value_that_says_that_it_is_a_path_is_one_under_names_that_may_be_so(
     facts: Facts, name: str, given: str
 ) -> None:
     document = facts("file", {"path": "x", name: given}, roots=ROOTS)
     assert (pointers(document), document["file"]["inside"]) == (["/path", f"/{name}"], False)
+
+
+@pytest.mark.parametrize("name", ["repository", "origin", "link", "from", "input"])
+def test_a_url_under_such_names_is_for_no_rule_on_files(facts: Facts, name: str) -> None:
+    document = facts("file", {"path": "x", name: "https://example.com/x.git"}, roots=ROOTS)
+    assert (document["extracted"], pointers(document)) == (True, ["/path"])
 
 
 @pytest.mark.parametrize("given", ["json", "the first line.\nthe second", "report.md", 3, True, ["json"]])
@@ -283,6 +291,15 @@ def test_a_schema_that_goes_on_for_ever_where_nothing_is_given_hinders_nothing(f
 def test_names_of_urls_are_read_by_their_words(facts: Facts, name: str) -> None:
     document = facts("webfetch", {"url": "https://example.com/", name: "https://10.0.0.1/"})
     assert {found["host"] for found in document["webfetch"]["urls"]} == {"example.com", "10.0.0.1"}
+
+
+@pytest.mark.parametrize("given", ["/v1/users.json", "users", "", True, 3])
+def test_a_place_on_a_host_is_no_url(facts: Facts, given: object) -> None:
+    document = facts("webfetch", {"url": "https://example.com/", "api_endpoint": given})
+    assert (document["extracted"], len(document["webfetch"]["urls"])) == (True, 1)
+    for elsewhere in ("//10.0.0.1/x", "\\\\10.0.0.1\\x", "10.0.0.1/x", "http:10.0.0.1"):
+        document = facts("webfetch", {"url": "https://example.com/", "api_endpoint": elsewhere})
+        assert len(document["webfetch"]["urls"]) > 1, elsewhere
 
 
 def test_a_proxy_that_is_a_word_is_no_url(facts: Facts) -> None:
