@@ -1,5 +1,6 @@
 """Where each URL of a call leads, however it is spelled."""
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -295,6 +296,18 @@ def test_a_request_that_sends_something_says_so(
 )
 def test_a_request_sends_something_wherever_it_stands(facts: Facts, given: dict[str, object]) -> None:
     assert facts("webfetch", given)["webfetch"]["sends"] is True
+
+
+@pytest.mark.req("REL-7")
+def test_a_request_of_many_names_is_taken_for_one_that_sends_something(facts: Facts) -> None:
+    urls = [{"url": "https://a.com", **{f"n{number}": 1 for number in range(50)}} for _ in range(60)]
+    assert facts("webfetch", {"urls": urls[:10]})["webfetch"]["sends"] is False
+    begun = time.thread_time()
+    many = {f"n{number}": 1 for number in range(200_000)}
+    found = facts("webfetch", {"requests": urls, **many})["webfetch"]
+    assert (found["sends"], found["method"]) == (True, "")
+    assert time.thread_time() - begun < 1
+    assert facts("webfetch", {"requests": [dict(one) for one in urls * 2]})["webfetch"]["sends"] is True
 
 
 def test_a_character_that_is_percent_encoded_is_one(facts: Facts) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from interlock_gateway.facts.names import MAX_NAME_CHARS
 
@@ -24,6 +25,8 @@ _PARTS: Mapping[str, str] = {
     **dict.fromkeys(("arguments", "http"), "container"),
 }
 """What is looked for, by its name without what joins its words, in lower case."""
+MAX_NAMES = 4096
+"""How many names of a request are looked at."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _JOINING = re.compile(r"[\W_]+")
@@ -43,10 +46,16 @@ class Sending:
 
 
 def sending(given: Mapping[str, object], pointers: Iterable[str]) -> Sending:
-    """What a call sends; `pointers` say where its URLs stand. What stands elsewhere is not about the request."""
+    """What a call sends; `pointers` say where its URLs stand. What stands elsewhere is not about the request.
+
+    A request of more names than are looked at is taken for one that sends something.
+    """
     methods: list[object] = []
+    holders = _holders(given, pointers)
+    if sum(map(len, holders)) > MAX_NAMES:
+        return Sending("", sends=True, carried=0)
     has_body, carried = False, 0
-    for holder in _holders(given, pointers):
+    for holder in holders:
         for name, value in holder.items():
             part = _part(name)
             if part is None or value is None or value in ("", [], {}, ()):
@@ -66,12 +75,15 @@ def sending(given: Mapping[str, object], pointers: Iterable[str]) -> Sending:
 def _holders(given: Mapping[str, object], pointers: Iterable[str]) -> list[Mapping[str, object]]:
     """The objects in which a URL stands, near or far, and those in them that are called a request or its options."""
     found: dict[int, Mapping[str, object]] = {}
+    seen: set[int] = set()
     for pointer in ("", *pointers):
         current: object = given
         for part in (*pointer.split("/")[1:], ""):
             if isinstance(current, Mapping):
-                found[id(current)] = current
-                found |= {id(one): one for one in _contained(current)}
+                if id(current) not in seen:
+                    seen.add(id(current))
+                    found[id(current)] = current
+                    found |= {id(one): one for one in _contained(current)}
                 current = current.get(part.replace("~1", "/").replace("~0", "~"))
             elif isinstance(current, list | tuple) and part.isascii() and part.isdigit() and int(part) < len(current):
                 current = current[int(part)]
@@ -81,7 +93,7 @@ def _holders(given: Mapping[str, object], pointers: Iterable[str]) -> list[Mappi
 
 
 def _contained(holder: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    for name, value in holder.items():
+    for name, value in islice(holder.items(), MAX_NAMES):
         if _part(name) == "container":
             several = value if isinstance(value, list | tuple) else (value,)
             yield from (one for one in several if isinstance(one, Mapping))
