@@ -104,6 +104,8 @@ class _Search:
         if found and isinstance(value, list | tuple):
             places = {one.pointer[len(pointer) + 1 :].partition("/")[0] for one in found}
             for index, item in enumerate(value):
+                if self.truncated:
+                    return
                 if str(index) not in places or _is_keyed(item):
                     self.add(_pointer(pointer, str(index)), key, item)
         elif not found or _is_keyed(value):

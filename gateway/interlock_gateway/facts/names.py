@@ -14,6 +14,9 @@ MAX_NAME_CHARS = 128
 MAX_CHARS = 8192
 """No longer names are looked at, nor longer values under names that do not say what they hold."""
 
+MAX_LISTED = 512
+"""How many of a list are looked at, which is more than any extractor takes."""
+
 SURE: Mapping[FactKind, frozenset[str]] = {
     "path": frozenset(
         {
@@ -95,7 +98,7 @@ def may_be(kind: FactKind, holding: Holding, value: object) -> bool:
     if holding == "sure":
         return True
     if isinstance(value, list | tuple):
-        return all(may_be(kind, holding, one) for one in value)
+        return all(may_be(kind, holding, one) for one in value[:MAX_LISTED])
     if not isinstance(value, str) or value == "":
         return False
     if holding == "likely":

@@ -95,7 +95,7 @@ def _flattened(argument: Argument) -> list[tuple[str, object]]:
     """The argument, or the items of one that is a list, each with its JSON pointer."""
     value = argument.value
     if isinstance(value, list | tuple):
-        return [(f"{argument.pointer}/{index}", item) for index, item in enumerate(value)]
+        return [(f"{argument.pointer}/{index}", item) for index, item in enumerate(value[: MAX_PATHS + 1])]
     return [(argument.pointer, value)]
 
 
@@ -110,7 +110,8 @@ def _entry(
     segments = [part for part in (path or "").split("/") if part]
     in_root = [part for part in (workspace.below_root(place) or "").split("/") if part]
     name = (place.normalised or "").rpartition("/")[2]
-    as_given = [part for part in _below(text, place).split("/") if part not in {"", ".", ".."}]
+    known = "" if place.problem else _below(text, place)
+    as_given = [part for part in known.split("/") if part not in {"", ".", ".."}]
     return {
         "argument": pointer,
         "given": shown[:MAX_SHOWN] if isinstance(given, str) else None,

@@ -38,7 +38,7 @@ def _flattened(argument: Argument) -> list[tuple[str, object]]:
     """The argument, or the items of one that is a list, each with its JSON pointer."""
     value = argument.value
     if isinstance(value, list | tuple):
-        return [(f"{argument.pointer}/{index}", item) for index, item in enumerate(value)]
+        return [(f"{argument.pointer}/{index}", item) for index, item in enumerate(value[: MAX_URLS + 1])]
     return [(argument.pointer, value)]
 
 
