@@ -281,26 +281,6 @@ def test_what_has_the_server_touch_files_says_so(sql: Sql, text: str, *, files: 
     assert found["read_only"] is (text == "SELECT 1")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "SHOW CREATE TABLE t (a int)",
-        "SHOW CREATE TABLE t AS SELECT 1",
-        "SHOW CREATE TABLE",
-        "SHOW CREATE TABLE a b",
-        "SHOW CREATE TABLE a.b.",
-        "SHOW CREATE TABLE t GO DROP TABLE u",
-        "SHOW CREATE TABLE t EXEC p",
-        "SHOW CREATE VIEW v AS SELECT 1",
-        "SHOW CREATE DATABASE d",
-        "SHOW CREATE USER u",
-        "SHOW CREATE LOGIN x",
-    ],
-)
-def test_only_how_something_was_made_is_shown(sql: Sql, text: str) -> None:
-    assert sql(text)["read_only"] is False
-
-
 def test_several_statements_are_counted(sql: Sql) -> None:
     assert sql("SELECT 1;")["several"] is False
     assert sql("SELECT 1; ;")["several"] is False
