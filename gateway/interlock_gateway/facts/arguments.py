@@ -1,44 +1,22 @@
 """Finds the arguments of a call that hold a path, a pattern of paths, a command, a URL or SQL (PIPE-5)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
+from interlock_gateway.facts.names import FactKind, holds, may_be
 from interlock_gateway.facts.request import FactRequest
 
 _Of = TypeVar("_Of")
-FactKind: TypeAlias = Literal["path", "glob", "command", "url", "sql"]
+_Holds: TypeAlias = Callable[[str, object], bool]
+"""Whether what was given under a name is one of those that are looked for."""
 
 ANNOTATION = "x-interlock-fact"
 MAX_ARGUMENTS = 256
 MAX_DEPTH = 12
 MAX_SCHEMAS = 32 * 1024
 """How many schemas are looked at for the arguments of one call. A provider chose them, and what is left out is said."""
-
-FALLBACK_NAMES: dict[FactKind, frozenset[str]] = {
-    "path": frozenset(
-        {
-            *("path", "paths", "file", "files", "file_path", "file_paths", "filepath", "filename", "filenames"),
-            *("directory", "directories", "dir", "folder", "cwd", "workdir", "working_directory"),
-            *("source", "src", "destination", "dest", "dst", "target", "target_path", "source_path"),
-            *("old_path", "new_path", "destination_path", "notebook_path", "absolute_path", "relative_path"),
-            *("filePath", "filePaths", "dirPath", "absolutePath", "relativePath", "sourcePath", "targetPath"),
-            *("oldPath", "newPath", "destinationPath", "fileName", "workingDirectory", "target_file", "targetFile"),
-        }
-    ),
-    "glob": frozenset({"glob", "globs", "file_pattern", "filePattern", "include", "includes"}),
-    "command": frozenset({"command", "commands", "cmd", "script", "scripts", "shell", "bash", "code"}),
-    "url": frozenset(
-        {
-            *("url", "urls", "uri", "uris", "href", "link", "links", "endpoint", "address", "website", "web_page"),
-            *("target_url", "base_url", "page_url", "image_url", "download_url", "webhook", "webhook_url"),
-            *("targetUrl", "baseUrl", "pageUrl", "imageUrl", "downloadUrl", "webhookUrl", "callback_url"),
-            *("callbackUrl", "proxy", "proxy_url", "proxyUrl"),
-        }
-    ),
-    "sql": frozenset({"sql", "query", "queries", "statement", "statements", "sql_query", "sqlQuery", "raw_sql"}),
-}
-"""Names that hold a kind of thing when neither the operator nor the tool's schema says which arguments do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +44,35 @@ class Arguments:
 
 def find(request: FactRequest, kind: FactKind) -> Arguments:
     """The arguments that hold a `kind`: those the operator names, else those annotated, else those so called."""
-    search = _Search()
+    search = _Search(kind, request.input_schema)
     configured = request.argument_names.get(kind)
     if configured:
-        search.by_name(request.input, frozenset(configured), "", 0)
+        names = frozenset(configured)
+        search.by_name(request.input, lambda name, _: name in names, "", 0)
         if not search.given:
             search.missing += [_pointer("", name) for name in configured[:1]]
         return search.result(declared=True)
-    search.by_annotation(request.input_schema, request.input, kind, request.input_schema)
+    search.by_annotation(request.input_schema, request.input)
     if search.declared:
         return search.result(declared=True)
-    names = FALLBACK_NAMES[kind]
-    search.by_name(request.input, names, "", 0)
+
+    def held(name: str, value: object) -> bool:
+        holding = holds(kind, name)
+        return holding is not None and may_be(kind, holding, value)
+
+    search.by_name(request.input, held, "", 0)
     properties = _mapping(request.input_schema.get("properties"))
     required = request.input_schema.get("required")
     wanted = [name for name in required if isinstance(name, str)] if isinstance(required, list | tuple) else []
-    search.missing += [_pointer("", name) for name in wanted if name in names and request.input.get(name) is None]
-    return search.result(declared=any(name in names for name in properties))
+    search.missing += [_pointer("", name) for name in wanted if request.input.get(name) is None and held(name, None)]
+    return search.result(declared=any(holds(kind, name) in {"sure", "likely"} for name in properties))
 
 
 class _Search:
-    def __init__(self) -> None:
+    def __init__(self, kind: FactKind, whole: Mapping[str, object]) -> None:
+        self._kind = kind
+        self._whole = whole
+        self._seen_absent: set[int] = set()
         self.given: list[Argument] = []
         self.missing: list[str] = []
         self.declared = False
@@ -104,17 +90,26 @@ class _Search:
             return
         self.given.append(Argument(pointer, name, value))
 
-    def by_name(self, value: object, names: frozenset[str], pointer: str, depth: int) -> None:
+    def by_name(self, value: object, holds_one: _Holds, pointer: str, depth: int) -> None:
         for key, inner, below in self._children(value, pointer, depth):
             before = len(self.given)
-            self.by_name(inner, names, below, depth + 1)
-            # An object under such a name may hold the path further in; if it does not, it stands for itself.
-            if key in names and inner is not None and len(self.given) == before:
-                self.add(below, key, inner)
-            elif key in names and isinstance(inner, list | tuple):
-                for index, item in enumerate(inner):
-                    if not isinstance(item, Mapping | list | tuple):
-                        self.add(_pointer(below, str(index)), key, item)
+            if isinstance(inner, Mapping | list | tuple):
+                described = key == "properties" and _describes_objects(value)
+                self.by_name(_plain(inner) if described else inner, holds_one, below, depth + 1)
+            if inner is not None and holds_one(key, inner):
+                self._take(key, inner, below, self.given[before:])
+
+    def _take(self, key: str, value: object, pointer: str, found: Sequence[Argument]) -> None:
+        """What stands under such a name. An object may hold it further in; if it does not, it stands for itself."""
+        if found and isinstance(value, list | tuple):
+            places = {one.pointer[len(pointer) + 1 :].partition("/")[0] for one in found}
+            for index, item in enumerate(value):
+                if self.truncated:
+                    return
+                if str(index) not in places or _is_keyed(item):
+                    self.add(_pointer(pointer, str(index)), key, item)
+        elif not found or _is_keyed(value):
+            self.add(pointer, key, value)
 
     def _children(self, value: object, pointer: str, depth: int) -> Iterator[tuple[str, object, str]]:
         pairs: Iterator[tuple[str, object]] = iter(())
@@ -131,55 +126,73 @@ class _Search:
                 return
             yield key if isinstance(value, Mapping) else "", inner, _pointer(pointer, key)
 
-    def by_annotation(
-        self,
-        schema: object,
-        value: object,
-        kind: str,
-        whole: Mapping[str, object],
-        *,
-        pointer: str = "",
-        depth: int = 0,
-    ) -> None:
-        """Walk schema and input together. `value` is `_ABSENT` below what was not given."""
+    def by_annotation(self, schema: object, value: object, pointer: str = "", depth: int = 0) -> None:
+        """Walk schema and input together. `value` is `_ABSENT` below what was not given: once for each schema."""
+        if value is _ABSENT:
+            if depth > MAX_DEPTH or id(schema) in self._seen_absent:
+                return
+            self._seen_absent.add(id(schema))
         self._steps -= 1
         if self._steps < 0 or depth > MAX_DEPTH:
             self.truncated = True
             return
-        for branch in self._branches(schema, whole):
-            required = branch.get("required")
-            for name, inner in self._until_ended(_mapping(branch.get("properties")).items()):
-                below = _pointer(pointer, name)
-                given = value.get(name, _ABSENT) if isinstance(value, Mapping) else _ABSENT
-                must = isinstance(required, list | tuple) and name in required
-                if self._annotated(inner, kind, whole):
-                    self.declared = True
-                    if given is not _ABSENT and given is not None:
-                        self.add(below, name, given)
-                    elif must:
-                        self.missing.append(below)
-                else:
-                    self.by_annotation(inner, given, kind, whole, pointer=below, depth=depth + 1)
-            items = branch.get("items")
-            if isinstance(items, Mapping):
-                elements = list(value) if isinstance(value, list | tuple) else [_ABSENT]
-                for index, element in self._until_ended(enumerate(elements)):
-                    below = _pointer(pointer, str(index))
-                    self.by_annotation(items, element, kind, whole, pointer=below, depth=depth + 1)
+        for branch in self._branches(schema):
+            self._in_properties(branch, value, pointer, depth)
+            if "items" in branch or "prefixItems" in branch:
+                self._in_elements(branch, value, pointer, depth)
 
-    def _annotated(self, schema: object, kind: str, whole: Mapping[str, object]) -> bool:
-        for branch in self._branches(schema, whole):
+    def _in_properties(self, schema: Mapping[str, object], value: object, pointer: str, depth: int) -> None:
+        listed, required = _mapping(schema.get("properties")), schema.get("required")
+        given = _mapping(value)
+        for name, inner in self._until_ended(listed.items()):
+            must = value is not _ABSENT and isinstance(required, list | tuple) and name in required
+            self._each(inner, [(name, given.get(name, _ABSENT))], pointer, depth, must=must)
+        if not _FOR_OTHERS & schema.keys():
+            return
+        others = [(str(name), one) for name, one in given.items() if name not in listed]
+        # Which of them holds for which name is not looked at.
+        unlisted = [*_mapping(schema.get("patternProperties")).values(), schema.get("additionalProperties")]
+        for inner in self._until_ended(unlisted):
+            self._each(inner, others, pointer, depth)
+
+    def _in_elements(self, schema: Mapping[str, object], value: object, pointer: str, depth: int) -> None:
+        elements = [(str(index), one) for index, one in enumerate(value)] if isinstance(value, list | tuple) else []
+        first, items = schema.get("prefixItems"), schema.get("items")
+        for index, inner in self._until_ended(enumerate(first if isinstance(first, list | tuple) else ())):
+            self._each(inner, elements[index : index + 1], pointer, depth)
+        if isinstance(items, Mapping):
+            self._each(items, elements, pointer, depth)
+
+    def _each(
+        self, schema: object, values: Sequence[tuple[str, object]], pointer: str, depth: int, *, must: bool = False
+    ) -> None:
+        """Values for which the same schema holds, each with the name under which it stands, or its place."""
+        if not isinstance(schema, Mapping) or not _LEADING_ON & schema.keys():
+            return
+        annotated = self._annotated(schema)
+        self.declared = self.declared or annotated
+        for name, value in self._until_ended(values or [("", _ABSENT)]):
+            below = _pointer(pointer, name)
+            if not annotated:
+                self.by_annotation(schema, value, below, depth + 1)
+            elif value is not _ABSENT and value is not None:
+                self.add(below, name, value)
+            elif must:
+                self.missing.append(below)
+
+    def _annotated(self, schema: object) -> bool:
+        for branch in self._branches(schema):
             items = _mapping(branch.get("items"))
-            if kind in (branch.get(ANNOTATION), items.get(ANNOTATION)):
+            if self._kind in (branch.get(ANNOTATION), items.get(ANNOTATION)):
                 return True
         return False
 
-    def _branches(self, schema: object, whole: Mapping[str, object]) -> list[Mapping[str, object]]:
+    def _branches(self, schema: object) -> list[Mapping[str, object]]:
         """A schema and all that its references and combinations bring in, as far as there is time for it."""
         if self._looked_at > MAX_SCHEMAS:
             self.truncated = True
             return []
-        found, whether_all = _branches(_mapping(schema), whole)
+        found, whether_all = _branches(_mapping(schema), self._whole)
         self._looked_at += len(found)
         self.truncated = self.truncated or not whether_all
         return found
@@ -188,13 +201,17 @@ class _Search:
         """As many as there is time for."""
         for one in some:
             if self._steps < 0 or self._looked_at > MAX_SCHEMAS:
+                self.truncated = True
                 return
             yield one
 
 
 _ABSENT = object()
+_PLACED = re.compile(r"[/\\.:~]")
 _MAX_BRANCHES = 256
 _BRINGS_IN = frozenset({"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else"})
+_FOR_OTHERS = frozenset({"patternProperties", "additionalProperties"})
+_LEADING_ON = _BRINGS_IN | _FOR_OTHERS | {ANNOTATION, "properties", "items", "prefixItems"}
 
 
 def _branches(schema: Mapping[str, object], whole: Mapping[str, object]) -> tuple[list[Mapping[str, object]], bool]:
@@ -225,6 +242,21 @@ def _referred(reference: str, whole: Mapping[str, object]) -> Mapping[str, objec
     for part in reference.split("/")[1:]:
         target = _mapping(target).get(part.replace("~1", "/").replace("~0", "~"))
     return _mapping(target)
+
+
+def _is_keyed(value: object) -> bool:
+    """Whether an object has what is looked for as the names in it: `{"src/a.py": "its text"}`."""
+    return isinstance(value, Mapping) and any(_PLACED.search(str(key)) for key in value)
+
+
+def _describes_objects(value: object) -> bool:
+    """Whether it is a JSON Schema, which says what something is called and holds none of it."""
+    return isinstance(value, Mapping) and value.get("type") == "object"
+
+
+def _plain(properties: object) -> dict[object, object]:
+    """What is no schema among what a schema lists."""
+    return {name: one for name, one in _mapping(properties).items() if not isinstance(one, Mapping | bool)}
 
 
 def _mapping(value: object) -> Mapping[str, object]:

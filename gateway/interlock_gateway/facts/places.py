@@ -52,7 +52,7 @@ class Workspace:
     not make a root of it.
     """
 
-    __slots__ = ("_lookups", "_places", "_roots", "base", "listing")
+    __slots__ = ("_bounds", "_lookups", "_places", "_roots", "base", "listing")
 
     def __init__(self, workdir: str, roots: tuple[str, ...], within: tuple[str, ...]) -> None:
         self._places: dict[tuple[str | None, str], Place] = {}
@@ -63,6 +63,7 @@ class Workspace:
             (root, path) for root, path in self._resolved(roots) if any(_lies_in(path, bound) for _, bound in outer)
         ]
         self._roots = sorted(known, key=lambda pair: len(pair[1]), reverse=True)
+        self._bounds = sorted((bound for _, bound in outer), key=len, reverse=True)
         start = workdir or (roots[0] if roots else "")
         self.base = start if start.startswith("/") and _complaint(start) is None else None
 
@@ -114,6 +115,13 @@ class Workspace:
     def is_top(self, path: str) -> bool:
         """Whether an absolute path without links is a root, or has one in it."""
         return any(_lies_in(resolved, path) for _, resolved in self._roots)
+
+    def below_bound(self, place: Place) -> str | None:
+        """The path from the innermost of the operator's roots, wherever in it the session's lies."""
+        path = place.normalised
+        if path is None or not place.inside:
+            return None
+        return next((path[len(bound) :].lstrip("/") for bound in self._bounds if _lies_in(path, bound)), None)
 
     def below_root(self, place: Place) -> str | None:
         """The path from its root, without a leading slash; None outside of every root."""

@@ -53,6 +53,9 @@ tells_little(url) if {
 	is_number(url.query_chars)
 	url.query_chars <= data.interlock.settings.taint.most_query_chars
 	data.interlock.rules.webfetch.short_path(url)
+	count(url.path) <= data.interlock.settings.taint.most_path_chars
+	is_string(url.host)
+	count(url.host) <= data.interlock.settings.taint.most_host_chars
 }
 
 tells_little(url) if data.interlock.rules.webfetch.known(url)

@@ -5,21 +5,29 @@ The names are those of the gateway's shipped setting `file` (`policies/interlock
 
 from collections.abc import Sequence
 
-DIRECTORIES = frozenset({".aws", ".azure", ".gnupg", ".kube", ".ssh"})
+DIRECTORIES = frozenset({".aws", ".azure", ".gnupg", ".kube", ".password-store", ".ssh"})
 NAMES = frozenset(
     {
-        *(".bash_history", ".boto", ".dockercfg", ".env", ".envrc", ".env~", ".git-credentials"),
-        *(".htpasswd", ".my.cnf", ".mysql_history", ".netrc", ".npmrc", ".npmrc.bak", ".npmrc~", ".pgpass"),
-        *(".psql_history", ".pypirc", ".pypirc.bak", ".pypirc~", ".python_history", ".s3cfg"),
-        *(".vault-token", ".zsh_history", "_netrc", "app.env", "application_default_credentials.json"),
-        *("client_secret.json", "client_secrets.json", "credentials.env", "credentials.json"),
-        *("database.env", "db.env", "dev.env", "development.env", "docker.env", "id_dsa", "id_ecdsa"),
-        *("id_ed25519", "id_rsa", "kubeconfig", "local.env", "prod.env", "production.env", "rclone.conf"),
-        *("secret.env", "secrets.env", "secrets.json", "secrets.yaml", "secrets.yml"),
-        *("service-account.json", "staging.env", "terraform.tfstate.backup"),
+        *(".bash_history", ".boto", ".dev.vars", ".dockercfg", ".env", ".envrc", ".env~", ".git-credentials"),
+        *(".htpasswd", ".my.cnf", ".mysql_history", ".netrc", ".node_repl_history", ".npmrc", ".npmrc.bak"),
+        *(".npmrc~", ".pgpass", ".psql_history", ".pypirc", ".pypirc.bak", ".pypirc~", ".python_history"),
+        *(".rediscli_history", ".s3cfg", ".sqlite_history", ".terraformrc", ".vault-token", ".vault_pass"),
+        *(".zsh_history", "_netrc", "api.env", "app.env", "application_default_credentials.json"),
+        *("backend.env", "client_secret.json", "client_secrets.json", "credentials.env", "credentials.json"),
+        *("credentials.tfrc.json", "database.env", "db.env", "dev.env", "development.env", "docker.env"),
+        *("id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_rsa", "kubeconfig"),
+        *("local.env", "prod.env", "production.env", "rclone.conf", "secret.env", "secrets.env"),
+        *("secrets.ini", "secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml", "server.env"),
+        *("service-account.json", "service_account.json", "serviceaccount.json", "serviceaccountkey.json"),
+        *("staging.env", "terraform.tfstate.backup", "vault-password.txt", "vault_pass.txt", "web.env"),
     }
 )
-EXTENSIONS = frozenset({"asc", "gpg", "jks", "kdbx", "key", "keystore", "kubeconfig", "p12", "pem", "pfx", "tfstate"})
+EXTENSIONS = frozenset(
+    {
+        *("agekey", "asc", "gpg", "jceks", "jks", "kdb", "kdbx", "key", "keystore", "kubeconfig", "ovpn"),
+        *("p12", "p8", "pem", "pfx", "pkcs12", "ppk", "tfstate"),
+    }
+)
 PLACES = frozenset(
     {
         ".cargo/credentials",
@@ -27,6 +35,9 @@ PLACES = frozenset(
         ".docker/config.json",
         ".gem/credentials",
         ".git/credentials",
+        ".m2/settings.xml",
+        "gcloud/access_tokens.db",
+        "gcloud/credentials.db",
         "gh/hosts.yml",
         "git/credentials",
     }

@@ -68,13 +68,14 @@ LEADS = [
     ("a b", "a b", False),
     ("%2e%2e/x", "%2e%2e/x", False),
     ("..%2fx", "..%2fx", False),
-    ("..\\x", "..\\x", False),
-    ("dir\\..\\..\\x", "dir\\..\\..\\x", False),
     ("...", "...", False),
     ("..x/y..", "..x/y..", False),
     ("h\u00e9/\u4e2d\u6587", "h\u00e9/\u4e2d\u6587", False),
     ("file~", "file~", False),
-    ("$HOME/x", "$HOME/x", False),
+    ("a/$HOME/x", "a/$HOME/x", False),
+    ("routes/$userId.tsx", "routes/$userId.tsx", False),
+    ("$types.d.ts", "$types.d.ts", False),
+    ("100%/x", "100%/x", False),
     ("in", "dir", True),
     ("in/deep/x", "dir/deep/x", True),
     ("in-file", "file.txt", True),
@@ -142,7 +143,17 @@ REFUSED: list[tuple[object, str]] = [
     ("~", "~"),
     ("~/x", "~"),
     ("~user/x", "~"),
-    ("file:///etc/passwd", "URL"),
+    ("file://host/etc/passwd", "URL"),
+    ("file:///etc/passwd?x", "URL"),
+    ("file:///%00", "NUL"),
+    ("file:///%ff", "Unicode"),
+    ("..\\x", "backslash"),
+    ("dir\\..\\..\\x", "backslash"),
+    ("C:\\x", "backslash"),
+    ("$HOME/x", "variable"),
+    ("$HOME", "variable"),
+    ("${HOME}/x", "variable"),
+    ("%USERPROFILE%/x", "variable"),
     ("https://host/x", "URL"),
     ("file:/etc/passwd", "URL"),
     ("C:/x", "URL"),
@@ -241,6 +252,78 @@ def test_whether_something_is_there_is_said(entry: Callable[[object], Entry]) ->
 def test_a_pattern_is_marked_as_one(entry: Callable[[object], Entry]) -> None:
     assert entry("dir/*.c")["glob"] is True
     assert entry("dir/x.c")["glob"] is False
+
+
+@pytest.mark.parametrize(("of", "leads"), [("{root}/file.txt", "file.txt"), ("{root}/a%20b/%2Eenv", "a b/.env")])
+def test_the_url_of_a_file_is_its_path(entry: Callable[[object], Entry], root: Path, of: str, leads: str) -> None:
+    for start in ("file://", "file://localhost", "FILE://"):
+        found = entry(f"{start}{of.format(root=root)}")
+        assert (found["error"], found["inside"], found["normalised"]) == (None, True, f"{root}/{leads}")
+    outside = [entry(f"file://{path}") for path in ("/etc/passwd", f"{root}/%2e%2e/x", f"{root}/..%2fx")]
+    assert [(found["error"], found["inside"]) for found in outside] == [(None, False)] * 3
+
+
+@pytest.mark.parametrize(
+    ("glob", "inside"),
+    [
+        ("*.py", True),
+        ("**/*.py", True),
+        ("{root}/**/*.py", True),
+        ("dir/../*.py", True),
+        ("!/etc/**", True),
+        ("/etc/**", False),
+        ("~/*", False),
+        ("../*", False),
+        ("**/../../*", False),
+        ("{{src,/etc}}/*", False),
+        ("{{src,..}}/*", False),
+        ("..\\*", False),
+        ("out/../../*", False),
+    ],
+)
+@pytest.mark.parametrize("given", [{}, {"path": "."}, {"path": "dir"}, {"path": "dir", "glob": None}])
+def test_a_pattern_leads_no_further_than_a_path(
+    facts: Facts, root: Path, given: dict[str, object], glob: str, *, inside: bool
+) -> None:
+    schema: dict[str, object] = {"properties": {"path": {}, "glob": {}, "include": {}}}
+    document = facts("file", {**given, "include": [glob.format(root=root)]}, schema=schema, roots=(str(root),))
+    assert document["file"]["inside"] is inside
+
+
+@pytest.mark.parametrize("pattern", ["/etc/**", "../../*", "~/.ssh/*", "src/../../*", "/home/*/.aws/{a,b}"])
+def test_what_is_called_a_pattern_is_one_of_names_when_it_leads_elsewhere(
+    facts: Facts, root: Path, pattern: str
+) -> None:
+    document = facts("file", {"path": ".", "pattern": pattern}, roots=(str(root),))
+    assert document["file"]["inside"] is False
+
+
+@pytest.mark.parametrize(
+    "pattern", ["/api/v1", "/api/.*", "**/*.py", "(/|\\*)", "^/\\*\\*", "../x", "a*b", "/x/[0-9]+"]
+)
+def test_what_is_called_a_pattern_may_be_of_text(facts: Facts, root: Path, pattern: str) -> None:
+    document = facts("file", {"path": ".", "pattern": pattern}, roots=(str(root),))
+    assert (document["file"]["inside"], document["file"]["patterns"]) == (True, [])
+
+
+def test_a_pattern_is_looked_at_from_each_path_that_is_given(facts: Facts, root: Path) -> None:
+    for path, inside in (("dir/deep", False), (str(root.parent), False)):
+        document = facts("file", {"path": path, "glob": "../*"}, roots=(str(root),))
+        assert document["file"]["inside"] is inside
+    document = facts("file", {"path": "dir/deep", "glob": "../*"}, roots=(str(root),), workdir=f"{root}/dir/deep")
+    assert document["file"]["inside"] is True
+
+
+def test_parts_are_told_from_the_operators_root(facts: Facts, root: Path) -> None:
+    inner = root / ".aws"
+    bounds = (str(root.parent), str(root))
+    document = facts("file", {"path": "credentials"}, roots=(str(inner),), within=bounds)
+    [found] = document["file"]["arguments"]
+    assert (found["root"], found["segments"], found["hidden"]) == (str(inner), [".aws", "credentials"], False)
+    [own] = facts("file", {"path": "credentials"}, roots=(str(inner),), within=(*bounds, str(inner)))["file"][
+        "arguments"
+    ]
+    assert own["segments"] == ["credentials"]
 
 
 def test_it_is_said_where_links_were_resolved(entry: Callable[[object], Entry]) -> None:

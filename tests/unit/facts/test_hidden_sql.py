@@ -140,3 +140,23 @@ def test_who_changes_rows_through_a_named_query_changes_the_table_in_it(
 def test_two_names_in_quotes_without_a_space_between_them_are_two(sql: Sql, dialect: str) -> None:
     found = sql("SELECT * FROM [sys].[sql_logins][x]", dialect)
     assert "sys.sql_logins" in {table["qualified"] for one in found["statements"] for table in one["reads"]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SHOW CREATE TABLE t (a int)",
+        "SHOW CREATE TABLE t AS SELECT 1",
+        "SHOW CREATE TABLE",
+        "SHOW CREATE TABLE a b",
+        "SHOW CREATE TABLE a.b.",
+        "SHOW CREATE TABLE t GO DROP TABLE u",
+        "SHOW CREATE TABLE t EXEC p",
+        "SHOW CREATE VIEW v AS SELECT 1",
+        "SHOW CREATE DATABASE d",
+        "SHOW CREATE USER u",
+        "SHOW CREATE LOGIN x",
+    ],
+)
+def test_only_how_something_was_made_is_shown(sql: Sql, text: str) -> None:
+    assert sql(text)["read_only"] is False

@@ -1,5 +1,6 @@
 """Where each URL of a call leads, however it is spelled."""
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -83,6 +84,7 @@ REACHES = [
             *("169.254.169.254", "0xa9fea9fe", "2852039166", "0251.0376.0251.0376", "[::ffff:a9fe:a9fe]"),
             *("[fd00:ec2::254]", "169.254.170.2", "168.63.129.16", "100.100.100.200", "metadata.google.internal"),
             *("metadata", "METADATA.GOOGLE.INTERNAL.", "instance-data.ec2.internal", "[64:ff9b::a9fe:a9fe]"),
+            *("metadata.tencentyun.com", "api.metadata.cloud.ibm.com", "[2606:4700::5efe:a9fe:a9fe]"),
         )
     ),
     *(
@@ -90,6 +92,7 @@ REACHES = [
         for host in ("10.0.0.1", "10.1", "172.16.5.4", "172.31.255.255", "192.168.1.1", "0xc0a80101", "[fc00::1]")
     ),
     *((host, "private") for host in ("[fd12:3456::1]", "[::ffff:10.0.0.1]", "[2002:a00:1::]", "[fec0::1]")),
+    ("[2606:4700::200:5efe:10.0.0.1]", "private"),
     *((host, "link_local") for host in ("169.254.1.1", "[fe80::1]", "[::ffff:169.254.7.7]")),
     *((host, "shared") for host in ("100.64.0.1", "100.127.255.254")),
     *((host, "multicast") for host in ("224.0.0.1", "239.255.255.250", "[ff02::1]")),
@@ -99,7 +102,7 @@ REACHES = [
         (host, "local_name")
         for host in (
             *("intranet", "db", "printer.local", "jira.corp", "nas.lan", "router.home", "x.home.arpa", "a.b.internal"),
-            *("x.onion", "kubernetes.default.svc", "xn--"),
+            *("x.onion", "kubernetes.default.svc", "xn--", "fritz.box", "nas.tail1234.ts.net", "wiki.intra"),
         )
     ),
     *(
@@ -107,6 +110,7 @@ REACHES = [
         for host in (
             *("example.com", "8.8.8.8", "1.1", "[2606:4700::1111]", "172.32.0.1", "local.example.com", "a_b.com"),
             *("internal.com", "localhost.example.com", "192.169.1.1", "[::ffff:8.8.8.8]", "xn--p1ai.com"),
+            *("[2606:4700::5efe:8.8.8.8]", "points.net", "firefox.box", "metadata.example.com"),
         )
     ),
 ]
@@ -258,6 +262,19 @@ def test_schema_and_operator_say_which_argument_is_a_url(facts: Facts) -> None:
         ({"method": "GE T"}, "", True),
         ({"body": "x"}, "GET", True),
         ({"json": {"a": 1}}, "GET", True),
+        ({"Method": "POST"}, "POST", True),
+        ({"HTTP-Method": "PUT"}, "PUT", True),
+        ({"type": "POST"}, "POST", True),
+        ({"type": "markdown", "action": "delete"}, "GET", False),
+        ({"options": {"method": "POST"}}, "POST", True),
+        ({"init": {"body": "x"}}, "GET", True),
+        ({"request": [{"verb": "PATCH"}]}, "PATCH", True),
+        ({"headers": {"X-HTTP-Method-Override": "DELETE"}}, "DELETE", True),
+        ({"method": "GET", "headers": {"x_http_method": "POST"}}, "", True),
+        ({"rawBody": "x"}, "GET", True),
+        ({"json_data": {"a": 1}}, "GET", True),
+        ({"json": True, "data": False}, "GET", False),
+        ({"extract": {"schema": {"properties": {"method": {"type": "string"}, "data": {}}}}}, "GET", False),
     ],
 )
 def test_a_request_that_sends_something_says_so(
@@ -267,7 +284,40 @@ def test_a_request_that_sends_something_says_so(
     assert (found["method"], found["sends"]) == (method, sends)
 
 
-@pytest.mark.parametrize("name", ["params", "query", "headers", "cookies"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"request": {"url": "https://a.com", "method": "POST"}},
+        {"requests": [{"url": "https://b.com"}, {"url": "https://a.com", "body": "x"}]},
+        {"calls": [{"target": {"url": "https://a.com"}, "method": "POST"}]},
+        {"a/b~c": {"url": "https://a.com", "data": "x"}},
+        {"wanted": {"url": "https://a.com", "options": {"method": "POST"}}},
+    ],
+)
+def test_a_request_sends_something_wherever_it_stands(facts: Facts, given: dict[str, object]) -> None:
+    assert facts("webfetch", given)["webfetch"]["sends"] is True
+
+
+@pytest.mark.req("REL-7")
+def test_a_request_of_many_names_is_taken_for_one_that_sends_something(facts: Facts) -> None:
+    urls = [{"url": "https://a.com", **{f"n{number}": 1 for number in range(50)}} for _ in range(60)]
+    assert facts("webfetch", {"urls": urls[:10]})["webfetch"]["sends"] is False
+    begun = time.thread_time()
+    many = {f"n{number}": 1 for number in range(200_000)}
+    found = facts("webfetch", {"requests": urls, **many})["webfetch"]
+    assert (found["sends"], found["method"]) == (True, "")
+    assert time.thread_time() - begun < 1
+    assert facts("webfetch", {"requests": [dict(one) for one in urls * 2]})["webfetch"]["sends"] is True
+
+
+def test_a_character_that_is_percent_encoded_is_one(facts: Facts) -> None:
+    document = facts("webfetch", {"url": "https://example.com/?q=%D0%BA%20x"})
+    assert document["webfetch"]["urls"][0]["query_chars"] == len("?q=.. x")
+
+
+@pytest.mark.parametrize(
+    "name", ["params", "query", "headers", "cookies", "queryString", "query-string", "User-Agent", "referer"]
+)
 def test_what_goes_out_beside_the_url_counts_as_its_query(facts: Facts, name: str) -> None:
     for more in ("x" * 300, {"q": "x" * 300}, [["q", "x" * 300]]):
         document = facts("webfetch", {"url": "https://example.com/?a=1", name: more})

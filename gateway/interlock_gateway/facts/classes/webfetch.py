@@ -1,33 +1,22 @@
 """Facts of the permission class `webfetch`: where each URL leads, and whether the request sends something."""
 
-import json
-from collections.abc import Mapping
-
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.facts.arguments import Argument, find
 from interlock_gateway.facts.registry import Extractor, Section
 from interlock_gateway.facts.request import FactRequest
 from interlock_gateway.facts.urls.addresses import REACHES
 from interlock_gateway.facts.urls.reading import HAZARDS, Reading, read
+from interlock_gateway.facts.urls.sending import sending
 
 MAX_URLS = 64
 MAX_SHOWN = 2048
-_METHOD_NAMES = ("method", "http_method", "httpMethod", "verb", "request_method")
-_BODY_NAMES = ("body", "data", "json", "payload", "form", "form_data", "files", "content", "postData", "post_data")
-_CARRIED_NAMES = (
-    *("params", "query", "query_params", "queryParams", "search_params", "searchParams", "qs"),
-    *("headers", "header", "cookies", "cookie"),
-)
-"""What goes out with the URL although it is not written in it."""
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_ABSENT: tuple[object, ...] = (None, "", [], {}, ())
 
 
 def _extract(request: FactRequest) -> Section:
     arguments = find(request, "url")
     named = [pair for argument in arguments.given for pair in _flattened(argument)]
-    carried = _carried_chars(request.input)
-    entries = [_entry(pointer, value, carried) for pointer, value in named[:MAX_URLS]]
+    sent = sending(request.input, (argument.pointer for argument in arguments.given))
+    entries = [_entry(pointer, value, sent.carried) for pointer, value in named[:MAX_URLS]]
     error: str | None = None
     if arguments.missing:
         error = f"a required URL is missing: {', '.join(arguments.missing)}"
@@ -36,12 +25,11 @@ def _extract(request: FactRequest) -> Section:
     elif not entries:
         error = "no argument that holds a URL was found"
     error = error or next((f"{entry['argument']}: {entry['error']}" for entry in entries if entry["error"]), None)
-    method = _method(request.input)
     facts: JsonObject = {
         "urls": [*entries],
         "hosts": [*sorted({entry["host"] for entry in entries if isinstance(entry["host"], str)})],
-        "method": method,
-        "sends": method not in _SAFE_METHODS or any(request.input.get(name) not in _ABSENT for name in _BODY_NAMES),
+        "method": sent.method,
+        "sends": sent.sends,
     }
     return Section(facts, error)
 
@@ -50,24 +38,8 @@ def _flattened(argument: Argument) -> list[tuple[str, object]]:
     """The argument, or the items of one that is a list, each with its JSON pointer."""
     value = argument.value
     if isinstance(value, list | tuple):
-        return [(f"{argument.pointer}/{index}", item) for index, item in enumerate(value)]
+        return [(f"{argument.pointer}/{index}", item) for index, item in enumerate(value[: MAX_URLS + 1])]
     return [(argument.pointer, value)]
-
-
-def _method(given: Mapping[str, object]) -> str:
-    """The HTTP method that the call names, in upper case; GET when it names none, empty when what it names is none."""
-    named = [given[name] for name in _METHOD_NAMES if given.get(name) not in _ABSENT]
-    if not named:
-        return "GET"
-    texts = {value.strip().upper() for value in named if isinstance(value, str)}
-    method = texts.pop() if len(texts) == 1 and all(isinstance(value, str) for value in named) else ""
-    return method if method.isascii() and method.isalpha() else ""
-
-
-def _carried_chars(given: Mapping[str, object]) -> int:
-    """How many characters the call has beside its URLs for their queries and headers."""
-    carried = (value for name in _CARRIED_NAMES if (value := given.get(name)) not in _ABSENT)
-    return sum(len(value if isinstance(value, str) else json.dumps(value, default=str)) for value in carried)
 
 
 def _entry(pointer: str, given: object, carried: int) -> JsonObject:

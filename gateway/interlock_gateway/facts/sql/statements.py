@@ -32,6 +32,8 @@ _NO_OPERANDS = (NO_FUNCTIONS - _NAMES_THERE) | {"COLUMN", "ADD", "DROP", "TO", "
 _STARTING = HIDDEN | RUN_ON | {"FETCH"}
 
 _ALONE = frozenset({"read", "write", "session", "transaction"})
+_MADE_OF_MORE = frozenset({"TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "EVENT"})
+"""What no database makes of a name alone."""
 _WITHOUT_CODE = frozenset({"table", "temp", "temporary", "index", "unique", "view"})
 
 
@@ -160,6 +162,8 @@ def _alone(statement: Sequence[Token], tongue: Tongue) -> Statement:
     hidden = _hidden(rendered) - (structure.explained if structure else Counter()) - _defined(words(statement))
     if first not in STRUCTURED:
         hidden -= Counter([first])
+    if _shows_how_made(statement):
+        hidden -= Counter(["CREATE"])
     if first in STRUCTURED and structure is None:
         return _doubted(plain, "its structure is not understood")
     if hidden and (first in STRUCTURED or effect in _ALONE or _plainly_made(plain)):
@@ -231,6 +235,21 @@ def _defined(texts: Sequence[str]) -> Counter[str]:
     return found
 
 
+def _shows_how_made(statement: Sequence[Token]) -> bool:
+    """Whether it is `SHOW CREATE TABLE t` and nothing more: in SQL Server, SHOW would be the name of a procedure."""
+    texts = words(statement)
+    if texts[:2] != ["SHOW", "CREATE"] or len(texts) < 4 or texts[2] not in _MADE_OF_MORE:  # noqa: PLR2004 - up to a name
+        return False
+    names, dots = statement[3::2], texts[4::2]
+    return (
+        len(names) == len(dots) + 1
+        and set(dots) <= {"."}
+        and all(
+            token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.text not in _STARTING) for token in names
+        )
+    )
+
+
 def _asks(texts: Sequence[str]) -> bool:
     """Whether a PRAGMA only reads: `PRAGMA [schema.]name` or `PRAGMA name(what)`, of the right ones."""
     rest = [*texts[1:]]
@@ -291,9 +310,12 @@ def _files(statement: Sequence[Token]) -> bool:
 
 
 def _programs(statement: Sequence[Token]) -> bool:
-    """Whether it has the server start a program."""
-    texts = words(statement)
-    return _first(statement) == "COPY" and "PROGRAM" in texts
+    """Whether it has the server start a program: the procedures of SQL Server that are its own programs, too."""
+    first = _first(statement)
+    if first == "COPY":
+        return "PROGRAM" in words(statement)
+    named = (token.text.upper() for token in statement if token.kind in {Kind.WORD, Kind.QUOTED})
+    return first in {"EXEC", "EXECUTE"} and any(name.startswith(("XP_", "SP_OA")) for name in named)
 
 
 def _shown(statement: Sequence[Token]) -> str:

@@ -34,7 +34,17 @@ _METADATA = frozenset(
         ),
     )
 )
-_METADATA_NAMES = frozenset({"metadata", "metadata.google.internal", "metadata.goog", "instance-data"})
+_METADATA_NAMES = frozenset(
+    {
+        *("metadata", "metadata.google.internal", "metadata.goog", "instance-data", "metadata.tencentyun.com"),
+        *(
+            "api.metadata.cloud.ibm.com",
+            "metadata.platformequinix.com",
+            "metadata.packet.net",
+            "metadata.azure.internal",
+        ),
+    }
+)
 _THIS_NETWORK = ipaddress.ip_network("0.0.0.0/8")
 _SHARED = ipaddress.ip_network("100.64.0.0/10")
 _CARRIES_V4 = (
@@ -47,11 +57,16 @@ _CARRIES_V4 = (
 )
 """IPv6 networks whose addresses hold an IPv4 address, and how many bits stand to the right of it."""
 
-# RFC 6761, 6762, 7686, 8375 and the names that ICANN keeps out of the root because networks use them inside.
+_ISATAP = frozenset({0x00005EFE, 0x02005EFE})
+"""The third quarter of an IPv6 address that ends in an IPv4 address, in any network (RFC 5214)."""
+
+# RFC 6761, 6762, 7686, 8375 and the names that ICANN keeps out of the root because networks use them inside, with
+# those that routers and private networks give.
 _LOCAL_SUFFIXES = frozenset(
     {
         *("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa"),
-        *("onion", "test", "invalid", "alt", "consul", "svc"),
+        *("onion", "test", "invalid", "alt", "consul", "svc", "intra", "domain", "workgroup", "dhcp", "fritz.box"),
+        *("ts.net", "tailscale.net", "mshome.net", "routerlogin.net", "tplinkwifi.net"),
     }
 )
 
@@ -87,6 +102,8 @@ def _carried(address: _Address) -> list[_Address]:
         for network, shift in _CARRIES_V4
         if address in network and int(address) > 1
     ]
+    if int(address) >> 32 & 0xFFFFFFFF in _ISATAP:
+        found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
     return [*found, *(address.teredo or ())]
 
 

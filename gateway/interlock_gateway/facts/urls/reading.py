@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from interlock_gateway.facts.urls.addresses import Reach, reach_of_address, reach_of_name
 
@@ -28,8 +29,9 @@ _PORT = re.compile(r":([0-9]*)\Z")
 class Reading:
     """What one URL says. `host` is in ASCII, in lower case, without brackets or a dot at its end.
 
-    `domains` are the host and each domain above it; `port` is the one that would be connected to. `problem` says why
-    the URL is not understood, and then nothing else is known.
+    `domains` are the host and each domain above it; `port` is the one that would be connected to. A character that
+    is percent-encoded is one of `query_chars`. `problem` says why the URL is not understood, and then nothing else is
+    known.
     """
 
     scheme: str | None = None
@@ -78,7 +80,7 @@ def read(text: str) -> Reading:
         default_port=port == default,
         userinfo=bool(parts["username"] or parts["password"]) or "@" in (generic[1] or ""),
         path=parts["pathname"],
-        query_chars=len(parts["search"]),
+        query_chars=len(unquote_to_bytes(parts["search"])),
         fragment=bool(parts["hash"]),
         address=address is not None,
         reach=(address or reach_of_name(host)) if host else "none",

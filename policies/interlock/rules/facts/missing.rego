@@ -30,4 +30,10 @@ facts_known if {
 }
 
 # Classes that decide by what the tool declares.
-facts_needless if input.tool.metadata.permission_class in data.interlock.settings.facts.needless_classes
+facts_needless if {
+	input.tool.metadata.permission_class in data.interlock.settings.facts.needless_classes
+} else if {
+	class := input.tool.metadata.permission_class
+	not class in {"bash", "file", "webfetch", "sql"}
+	data.interlock.settings.facts.own_classes[class]
+}

@@ -35,6 +35,23 @@ test_facts_missing_is_silent_for_classes_that_need_none if {
 	}
 }
 
+test_facts_missing_is_silent_for_classes_of_the_operators_own if {
+	silent("facts/missing") with input as tracking
+		with data.interlock.settings.facts.own_classes as {"parcel": true}
+	every own in [{"mail": true}, {"parcel": false}, {}] {
+		verdicts("facts/missing") == {"checkpoint"} with input as tracking
+			with data.interlock.settings.facts.own_classes as own
+	}
+	every class in {"bash", "file", "webfetch", "sql"} {
+		unread := object.union(tracking, {
+			"tool": {"metadata": {"permission_class": class}},
+			"call": {"facts": {"class": class}},
+		})
+		verdicts("facts/missing") == {"checkpoint"} with input as unread
+			with data.interlock.settings.facts.own_classes as {class: true}
+	}
+}
+
 test_facts_missing_holds_without_the_fields_it_reads if {
 	found := object.union(tracking, {"call": {"facts": {"extracted": true}}})
 	every path in {"call/facts/extracted", "call/facts/class", "call/facts", "call"} {

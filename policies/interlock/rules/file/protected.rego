@@ -22,6 +22,13 @@ protected contains object.get(argument, "given", "a file") if {
 	data.interlock.settings.file.protected_directories[lower(segment)]
 }
 
+protected contains argument.given if {
+	some argument in paths.arguments
+	not argument.symlink == false
+	some name in split(lower(argument.given), "/")
+	data.interlock.settings.file.protected_directories[name]
+}
+
 protected contains object.get(argument, "given", "a file") if {
 	some argument in paths.arguments
 	some name in names(argument)

@@ -10,6 +10,15 @@ test_file_protected_denies_writing if {
 	messages("file/protected") == {"protected: .git/config"} with input as touching(changing, in_git)
 }
 
+test_file_protected_looks_at_the_links_that_a_file_is_called_by if {
+	linked := {"given": "web/.GIT/hooks/x", "segments": ["hooks", "x"], "name": "x", "given_name": "x", "symlink": true}
+	call := touching(changing, linked)
+	verdicts("file/protected") == {"deny"} with input as call
+	verdicts("file/protected") == {"deny"} with input as without(call, "call/facts/file/arguments/0/symlink")
+	messages("file/protected") == {"protected: web/.GIT/hooks/x"} with input as call
+	silent("file/protected") with input as touching(changing, object.union(linked, {"symlink": false}))
+}
+
 test_file_protected_lets_reading_through if {
 	silent("file/protected") with input as touching(reading, in_git)
 }

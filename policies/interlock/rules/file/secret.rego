@@ -35,4 +35,7 @@ names_secret(list, argument) if {
 	not argument.given_name == argument.name
 	segments := [lower(segment) | some segment in argument.segments]
 	secret(list, lower(argument.given_name), segments)
+} else if {
+	not argument.symlink == false
+	secret(list, lower(argument.given_name), split(lower(argument.given), "/"))
 }

@@ -113,3 +113,11 @@ test_file_secret_holds_without_the_fields_of_a_pattern if {
 		verdicts("file/secret") == {"deny"} with input as without(beginning_like_none, path)
 	}
 }
+
+test_file_secret_looks_at_the_links_that_a_file_is_called_by if {
+	linked := {"given": "home/.SSH/config", "segments": ["keys", "config"], "name": "config", "given_name": "config"}
+	call := touching(reading, object.union(linked, {"symlink": true}))
+	verdicts("file/secret") == {"deny"} with input as call
+	verdicts("file/secret") == {"deny"} with input as without(call, "call/facts/file/arguments/0/symlink")
+	silent("file/secret") with input as touching(reading, linked)
+}

@@ -18,6 +18,21 @@ write_findings contains {
 
 steered contains object.get(argument, "given", "a file") if {
 	some argument in paths.arguments
-	some segment in argument.segments
+	some index, segment in argument.segments
 	steering(lower(segment))
+	not leads_to_checkout(argument.segments, index)
+}
+
+# Tools keep whole checkouts there, whose files are like any others.
+leads_to_checkout(segments, index) if {
+	data.interlock.settings.file.checkouts[lower(concat("/", array.slice(segments, index, index + 2)))]
+	count(segments) > index + 3
+}
+
+# Whoever reads a link reads what is written through it.
+steered contains argument.given if {
+	some argument in paths.arguments
+	not argument.symlink == false
+	some name in split(lower(argument.given), "/")
+	steering(name)
 }

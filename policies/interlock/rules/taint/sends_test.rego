@@ -6,7 +6,7 @@ web_call(url, facts) := object.union(reading, {
 	"tool": {"open_world": true, "metadata": {"permission_class": "webfetch"}},
 	"call": {"facts": {"class": "webfetch", "webfetch": object.union(
 		{
-			"urls": [object.union({"query_chars": 0, "path": "/"}, url)],
+			"urls": [object.union({"query_chars": 0, "path": "/", "host": "example.com"}, url)],
 			"hosts": [],
 			"method": "GET",
 			"sends": false,
@@ -52,7 +52,12 @@ test_taint_sends_tells_reading_from_sending_in_what_is_fetched if {
 	silent("taint/sends") with input as marked(web_call({"query_chars": 30}, {}), ["untrusted"])
 	listed := web_call({"query_chars": 201, "host": "docs.python.org", "domains": ["docs.python.org"]}, {})
 	silent("taint/sends") with input as marked(listed, ["untrusted"])
-	every call in [web_call({"query_chars": 201}, {}), web_call({}, {"sends": true})] {
+	long_path := sprintf("/%s", [concat("", [letter | some _ in numbers.range(1, 500); letter := "a"])])
+	long_host := sprintf("%s.example.com", [concat("", [letter | some _ in numbers.range(1, 89); letter := "a"])])
+	short_host := sprintf("%s.example.com", [concat("", [letter | some _ in numbers.range(1, 88); letter := "a"])])
+	silent("taint/sends") with input as marked(web_call({"host": short_host, "path": "/a"}, {}), ["untrusted"])
+	telling := [web_call({"query_chars": 201}, {}), web_call({"path": long_path}, {}), web_call({"host": long_host}, {})]
+	every call in array.concat(telling, [web_call({}, {"sends": true})]) {
 		verdicts("taint/sends") == {"checkpoint"} with input as marked(call, ["untrusted"])
 	}
 }
@@ -71,6 +76,7 @@ test_taint_sends_holds_without_the_fields_it_reads if {
 	paths := {
 		"call/facts/webfetch/urls/0/query_chars",
 		"call/facts/webfetch/urls/0/path",
+		"call/facts/webfetch/urls/0/host",
 		"call/facts/webfetch/urls",
 		"call/facts/webfetch/sends",
 		"call/facts/webfetch",

@@ -29,4 +29,7 @@ short(url) if {
 }
 
 # A path tells whoever answers as much as a query does.
-short_path(url) if count(url.path) <= data.interlock.settings.webfetch.longest_query
+short_path(url) if {
+	is_string(url.path)
+	count(url.path) <= data.interlock.settings.webfetch.longest_query
+}
