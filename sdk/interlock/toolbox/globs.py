@@ -172,7 +172,7 @@ def _class(name: str, start: int) -> tuple[str, int] | None:
     r"""The regular expression of the class that begins at `start`, and where it has ended; None when nothing closes it.
 
     As git has it: the first member may be `]`, a backslash takes the next character as it is, and a range whose end
-    comes before its beginning has no members.
+    comes before its beginning has its beginning only.
     """
     index = start + 1
     negated = name[index : index + 1] in ("!", "^")
@@ -186,11 +186,8 @@ def _class(name: str, start: int) -> tuple[str, int] | None:
             high, index = _member(name, index + 1)
         if not high or index >= len(name):
             return None
-        if low <= high:
-            members.append(f"{re.escape(low)}-{re.escape(high)}")
+        members.append(f"{re.escape(low)}-{re.escape(max(low, high))}")
         first = False
-    if not members:
-        return ("." if negated else "(?!)"), index + 1
     return f"[{'^' if negated else ''}{''.join(members)}]", index + 1
 
 

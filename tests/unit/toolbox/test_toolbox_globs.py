@@ -120,6 +120,9 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
         b"[!\\]\n",
         b"[\\a]\n[]b]\n",
         b"[a-\\b]\n[!c-d]\n[b-a]x\n",
+        b"[a-?]\n",
+        b"[!a-?]\n",
+        b"[a-?]b\n[b-\\a].py\n",
     ],
 )
 def test_ignore_files_are_read_as_git_reads_them(repository: Path, content: bytes) -> None:
