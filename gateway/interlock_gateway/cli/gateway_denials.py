@@ -14,7 +14,7 @@ MEANINGS: dict[GatewayErrorCode, str] = {
     GatewayErrorCode.POLICY_UNAVAILABLE: "no policy engine was free or could be reached",
     GatewayErrorCode.POLICY_INPUT_TOO_LARGE: "the call was too large to decide about",
     GatewayErrorCode.OBLIGATION_FAILED: (
-        "what the policies wanted changed in the input could not be sent to the tool, or was what they had decided about"
+        "what the policies wanted changed in the input could not be sent, or was what they had decided about"
     ),
     GatewayErrorCode.FACTS_FAILED: "what the call would do was not found out in time",
     GatewayErrorCode.STATE_UNAVAILABLE: "the gateway's database could not be written",

@@ -238,9 +238,8 @@ def test_policies_that_nobody_is_left_to_wait_for_are_looked_at_no_longer_than_a
 def test_a_rule_in_a_file_that_is_called_a_test_is_not_taken_for_one_that_decides(tmp_path: Path, package: str) -> None:
     both = GOOD.replace("interlock.custom", package) + GOOD_TEST.partition("\n")[2].replace("interlock.custom", package)
     found = problems(tmp_path, other=GOOD.replace("/friday", "/other"), other_test=GOOD_TEST, friday_test=both)
-    assert found == [
-        f"house/custom/friday_test.rego:1: is called a test, so no rule in it ever decides, and is in the package "
-        f"{package}, which does; tests are in {package}_test [test_decides]"
-    ]
+    place = "house/custom/friday_test.rego:1"
+    said = f"is called a test, so no rule in it ever decides, and is in the package {package}, which does"
+    assert found == [f"{place}: {said}; tests are in {package}_test [test_decides]"]
     with pytest.raises(PolicySourceError, match="test_decides"):
         load_bundle(overlays=[tmp_path / "house"])
