@@ -160,7 +160,8 @@ def test_a_value_that_cannot_be_compared_is_odd(tmp_path: Path, written: str, va
         "mor", "1", "[more]", "{}", "{more: more, less: more}", "{words: more}", "{words: [1]}", "{free: ''}",
         "{fixed: 1}", "{any_of: more}", "{any_of: {flags: most}}", "{more: {keep: [a]}}", "{fewer: true, keep: a}",
         "{fixed: so, keep: [a]}",
-        "{more: true, closed_while: a}", "{fewer: true, closed_while: {a: b}}", "{fixed: so, fields: [a]}", "{words: [a], fields: {}}",
+        "{more: true, closed_while: a}", "{fewer: true, closed_while: {a: b}}",
+        "{fixed: so, fields: [a]}", "{words: [a], fields: {}}",
     ],
 )  # fmt: skip
 def test_a_direction_that_makes_no_sense_is_refused(tmp_path: Path, written: str) -> None:
