@@ -243,3 +243,48 @@ def test_a_rule_in_a_file_that_is_called_a_test_is_not_taken_for_one_that_decide
     assert found == [f"{place}: {said}; tests are in {package}_test [test_decides]"]
     with pytest.raises(PolicySourceError, match="test_decides"):
         load_bundle(overlays=[tmp_path / "house"])
+
+
+@pytest.mark.req("LIFE-1")
+@pytest.mark.parametrize(
+    ("obligations", "problem"),
+    [
+        ('{"quorums": 2}', "there is no obligation quorums; did you mean quorum?"),
+        ('{"quorum": 0}', "the obligation quorum is not a whole number of at least 1"),
+        ('{"max_result_bytes": null}', "the obligation max_result_bytes is not a whole number of at least 1"),
+        ('{"expires_s": "5"}', "the obligation expires_s is not a number of seconds above 0 and up to 2592000"),
+        ('{"timeout_s": 1e9}', "the obligation timeout_s is not a number of seconds above 0 and up to 2592000"),
+        ('{"approvers": "leads"}', "the obligation approvers is not a list of texts"),
+        ('{"strip": ["a", 1]}', "the obligation strip is not a list of texts"),
+        ('{"set": ["a"]}', "the obligation set is not an object of fields and values"),
+        ('["quorum"]', "the obligations are not an object"),
+    ],
+)
+def test_obligations_that_no_gateway_would_take_are_found(tmp_path: Path, obligations: str, problem: str) -> None:
+    rule = GOOD.replace('"rule":', f'"obligations": {obligations},\n\t"rule":')
+    found = problems(tmp_path, friday=rule, friday_test=GOOD_TEST)
+    assert found == [f"house/custom/friday.rego:6: {problem} [finding_shape]"]
+
+
+@pytest.mark.req("LIFE-1")
+def test_obligations_that_are_right_or_known_only_at_run_time_are_left_alone(tmp_path: Path) -> None:
+    right = '{"quorum": 2, "expires_s": 0.5, "approvers": ["a", input.tool.name], "strip": {"x"}, "set": {"a": null}}'
+    for obligations in (right, "input.call.labels", '{"redact": [path | some path in input.session.taints]}'):
+        rule = GOOD.replace('"rule":', f'"obligations": {obligations},\n\t"rule":')
+        assert problems(tmp_path, friday=rule, friday_test=GOOD_TEST) == []
+
+
+@pytest.mark.req("LIFE-1")
+@pytest.mark.parametrize(
+    ("condition", "problem"),
+    [
+        ("input.tool.safety_level == 3", "input.tool.safety_level is never 3; it is one of 0, 1, 2"),
+        ("input.tool.safety_level > 2", "input.tool.safety_level is one of 0, 1, 2, so this never holds"),
+        ("0 > input.tool.safety_level", "input.tool.safety_level is one of 0, 1, 2, so this never holds"),
+    ],
+)
+def test_a_number_that_the_input_never_has_is_found(tmp_path: Path, condition: str, problem: str) -> None:
+    found = problems(tmp_path, friday=with_body(condition), friday_test=GOOD_TEST)
+    assert found == [f"house/custom/friday.rego:12: {problem} [never_fires]"]
+    for holds in ("input.tool.safety_level == 2", "input.tool.safety_level >= 2", "2 > input.tool.safety_level"):
+        assert problems(tmp_path, friday=with_body(holds), friday_test=GOOD_TEST) == []
