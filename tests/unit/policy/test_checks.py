@@ -288,3 +288,16 @@ def test_a_number_that_the_input_never_has_is_found(tmp_path: Path, condition: s
     assert found == [f"house/custom/friday.rego:12: {problem} [never_fires]"]
     for holds in ("input.tool.safety_level == 2", "input.tool.safety_level >= 2", "2 > input.tool.safety_level"):
         assert problems(tmp_path, friday=with_body(holds), friday_test=GOOD_TEST) == []
+
+
+@pytest.mark.req("LIFE-1")
+def test_a_rule_that_was_meant_to_be_a_finding_is_told_what_makes_it_one(tmp_path: Path) -> None:
+    misspelt = GOOD.replace("findings contains", "finding contains")
+    elsewhere = GOOD.replace("package interlock.custom", "package interlock.custom.days").replace("/friday", "/other")
+    found = problems(tmp_path, friday=misspelt, friday_test=GOOD_TEST, other=elsewhere, other_test=GOOD_TEST)
+    assert (
+        "house/custom/friday.rego:6: nothing uses finding, so it has no effect; did you mean findings? [rule_unused]"
+        in found
+    )
+    words = "nothing uses findings, so it has no effect; findings are in the package interlock.custom [rule_unused]"
+    assert f"house/custom/other.rego:6: {words}" in found

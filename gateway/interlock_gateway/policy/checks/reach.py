@@ -7,7 +7,7 @@ from typing import Any
 from interlock_gateway.policy.checks.builtin_list import allowed_builtins, why_refused
 from interlock_gateway.policy.checks.input_paths import NoSuchFieldError, possible_values
 from interlock_gateway.policy.checks.problems import Problem
-from interlock_gateway.policy.checks.program import CUSTOM, Program, is_collected
+from interlock_gateway.policy.checks.program import CUSTOM, FINDINGS, Program, is_collected
 from interlock_gateway.policy.checks.suggestions import meant
 from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, reference
 
@@ -90,7 +90,17 @@ def check_use(program: Program) -> Iterator[Problem]:
             if is_collected(file, rule) or name in ENTRY_POINTS or name in program.used or rule.name in reported:
                 continue
             reported.add(rule.name)
-            yield Problem(file.path, rule.line, "rule_unused", f"nothing uses {rule.name}, so it has no effect")
+            message = f"nothing uses {rule.name}, so it has no effect{_meant_to_be_found(file, rule)}"
+            yield Problem(file.path, rule.line, "rule_unused", message)
+
+
+def _meant_to_be_found(file: RegoFile, rule: Rule) -> str:
+    """What may be meant by an operator's rule that is no finding, by its name or its package."""
+    if file.package[: len(CUSTOM)] != CUSTOM:
+        return ""
+    if rule.name == FINDINGS:
+        return f"; findings are in the package {'.'.join(CUSTOM)}"
+    return meant(rule.name, (FINDINGS,)) if "did you mean" in meant(rule.name, (FINDINGS,)) else ""
 
 
 def check_conditions(program: Program) -> Iterator[Problem]:
