@@ -1,5 +1,6 @@
 """Each thing that the checker finds, with the file and line where it stands (LIFE-1, ENG-5)."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -301,3 +302,26 @@ def test_a_rule_that_was_meant_to_be_a_finding_is_told_what_makes_it_one(tmp_pat
     )
     words = "nothing uses findings, so it has no effect; findings are in the package interlock.custom [rule_unused]"
     assert f"house/custom/other.rego:6: {words}" in found
+
+
+@pytest.mark.req("ENG-2", "LIFE-3")
+@pytest.mark.parametrize(
+    ("condition", "reads"),
+    [
+        ('data.interlock.decision.verdict == "deny"', "data.interlock.decision.verdict"),
+        ("count(data.interlock.findings) > 3", "data.interlock.findings"),
+        ('some name; data.interlock[name].code == "x"', "data.interlock[_].code"),
+        ('data[input.tool.name].code == "x"', "data[_].code"),
+        ('gateway.reasons_to({"deny"}) == []', "data.interlock.reasons_to"),
+    ],
+)
+def test_a_rule_that_reads_what_is_made_from_it_is_refused(tmp_path: Path, condition: str, reads: str) -> None:
+    source = with_body(condition).replace("custom\n", "custom\n\nimport data.interlock as gateway\n", 1)
+    with pytest.raises(PolicySourceError, match=re.escape(f"reads {reads}, which is made from what this rule finds")):
+        load_bundle(overlays=[overlay(tmp_path, friday=source, friday_test=GOOD_TEST)])
+
+
+@pytest.mark.req("ENG-2")
+def test_a_rule_may_read_what_shipped_rules_say_and_whether_people_have_approved(tmp_path: Path) -> None:
+    source = with_body("count(data.interlock.rules.findings) > 3\n\tnot data.interlock.approved")
+    assert problems(tmp_path, friday=source, friday_test=GOOD_TEST) == []

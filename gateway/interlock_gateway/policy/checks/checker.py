@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.checks import constructs, contradictions, reach, rules, types, undefined
+from interlock_gateway.policy.checks import constructs, contradictions, reach, recursion, rules, types, undefined
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import Program
 from interlock_gateway.policy.checks.syntax import RegoFile, parse, unloadable
@@ -21,6 +21,7 @@ Check = Callable[[Program], Iterator[Problem]]
 SAFETY_CHECKS: tuple[Check, ...] = (
     reach.check_builtins,
     reach.check_heads,
+    recursion.check_recursion,
     rules.check_names,
     constructs.check_imports,
     constructs.check_replaced,
