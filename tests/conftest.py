@@ -5,6 +5,7 @@ With ``INTERLOCK_TESTS_NO_SKIP=1`` in the environment a skip is a failure: conti
 test may ask for, and must not pass by leaving tests out.
 """
 
+import gc
 import logging
 import os
 import shutil
@@ -56,6 +57,12 @@ def pytest_configure() -> None:
         os.environ["PATH"] = os.pathsep.join([own_programs, os.environ["PATH"]])
     # A shell starts what runs in the background with SIGINT ignored, and so would be all that the tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector leave ten thousand tests alone, which it would look through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

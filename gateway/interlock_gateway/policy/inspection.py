@@ -4,6 +4,7 @@ The functions here block. Each starts this module as a script, gives it the bund
 answer from standard output.
 """
 
+import gc
 import json
 import signal
 import subprocess
@@ -122,4 +123,6 @@ def _answer(task: str, request: dict[str, Any]) -> Any:
 if __name__ == "__main__":
     # For the day when the one that asked was killed: the kernel ends this process, without the interpreter's help.
     signal.setitimer(signal.ITIMER_REAL, float(sys.argv[2]))
+    # Trees of rules have no circles in them, and looking for some takes a sixth of the time.
+    gc.disable()
     json.dump(_answer(sys.argv[1], json.load(sys.stdin)), sys.stdout)

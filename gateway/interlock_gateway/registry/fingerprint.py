@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
@@ -19,28 +19,35 @@ from interlock_gateway.pipeline.canonical import canonical
 
 def definition_document(definition: ToolDefinition) -> JsonObject:
     """The whole definition as JSON values: what is hashed, pinned and shown."""
-    document: JsonObject = json.loads(json.dumps(asdict(definition)))
+    document: JsonObject = json.loads(json.dumps(definition, default=_members))
     return document
+
+
+def _members(value: object) -> dict[str, object]:
+    # As `asdict` has them, which copies every schema before that is written.
+    if isinstance(value, type) or not is_dataclass(value):
+        raise TypeError(f"a definition has no {type(value).__name__} in it")
+    return {one.name: getattr(value, one.name) for one in fields(value)}
 
 
 def definition_of(document: JsonObject) -> ToolDefinition:
     """The definition that `definition_document` gave `document` for. Raises `ValueError` for anything else."""
     try:
-        fields: dict[str, Any] = dict(document)
-        metadata, capability, limits = fields["metadata"], fields["capability"], fields["result_limits"]
+        members: dict[str, Any] = dict(document)
+        metadata, capability, limits = members["metadata"], members["capability"], members["result_limits"]
         limits = {**limits, "strategy": TruncationStrategy(limits["strategy"])}
         if capability is not None:
             resources = tuple(capability["affected_resources"])
             method = UndoMethod(capability["undo_method"])
             capability = ToolCapability(**{**capability, "affected_resources": resources, "undo_method": method})
-        fields |= {
-            "aliases": tuple(fields["aliases"]),
-            "prompt_guidelines": tuple(fields["prompt_guidelines"]),
+        members |= {
+            "aliases": tuple(members["aliases"]),
+            "prompt_guidelines": tuple(members["prompt_guidelines"]),
             "metadata": ToolMetadata(**metadata) if metadata is not None else None,
             "capability": capability,
             "result_limits": ResultLimits(**limits),
         }
-        return ToolDefinition(**fields)
+        return ToolDefinition(**members)
     except (KeyError, TypeError) as error:
         raise ValueError("not the document of a tool definition") from error
 

@@ -56,7 +56,7 @@ def extracting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Extractor], None]:
 
 
 def named(request: FactRequest) -> JsonObject:
-    return {"name": request.input["name"]}
+    return {"name": str(request.input["name"])}
 
 
 @pytest.mark.req("REL-1")

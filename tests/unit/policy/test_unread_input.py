@@ -48,17 +48,17 @@ OTHERS = (
 
 @pytest.mark.parametrize("source", READERS)
 def test_a_rule_that_may_read_the_calls_before_is_seen(source: str) -> None:
-    assert reads_previous([("a.rego", "package a\n"), ("b.rego", f"package b\n{source}\n")])
+    assert reads_previous((("a.rego", "package a\n"), ("b.rego", f"package b\n{source}\n")))
 
 
 @pytest.mark.parametrize("source", OTHERS)
 def test_one_that_cannot_is_none(source: str) -> None:
-    assert not reads_previous([("a.rego", f"package a\n{source}\n")])
+    assert not reads_previous((("a.rego", f"package a\n{source}\n"),))
 
 
 def test_the_shipped_rules_do_not_read_them() -> None:
     files = [(str(path), path.read_text()) for path in sorted(shipped_policies().rglob("*.rego"))]
-    assert not reads_previous((path, text) for path, text in files if not path.endswith("_test.rego"))
+    assert not reads_previous(tuple((path, text) for path, text in files if not path.endswith("_test.rego")))
 
 
 @pytest.mark.parametrize("read", [True, False])

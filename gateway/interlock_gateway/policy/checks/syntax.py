@@ -14,6 +14,8 @@ from interlock_gateway.policy.checks.problems import Problem
 _ERROR = re.compile(r"--> (?P<file>.*?):(?P<line>\d+):\d+.*?\nerror: (?P<words>[^\n]*)", re.DOTALL)
 LONGEST_LINE = 1024
 _NAMES = {"Var", "RefDot", "RefBrack"}
+FLAT = frozenset({"span", "field"})
+"""What has no nodes in it: where a node stands, and the name behind a dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +104,10 @@ class RegoFile:
 @lru_cache(maxsize=512)
 def parse(path: str, source: str) -> RegoFile | Problem:
     """The file, or what keeps it from being read."""
-    # The engine refuses such lines too, but only after reading what is in them, which may take forever.
-    for number, line in enumerate(source.split("\n"), 1):
-        if len(line) > LONGEST_LINE:
-            return Problem(path, number, "parse_error", f"is not valid Rego: line exceeds {LONGEST_LINE} columns")
     engine = regorus.Engine()
+    if problem := _added(engine, path, source):
+        return problem
     try:
-        engine.add_policy(path, source)
         tree = json.loads(engine.get_ast_as_json())[0]["ast"]
     except RuntimeError as error:
         return _unreadable(path, str(error))
@@ -123,6 +122,23 @@ def parse(path: str, source: str) -> RegoFile | Problem:
     )
 
 
+def unreadable(path: str, source: str) -> Problem | None:
+    """What keeps a file from being read, in a fifth of the time that reading it takes."""
+    return _added(regorus.Engine(), path, source)
+
+
+def _added(engine: "regorus.Engine", path: str, source: str) -> Problem | None:
+    # The engine refuses such lines too, but only after reading what is in them, which may take forever.
+    for number, line in enumerate(source.split("\n"), 1):
+        if len(line) > LONGEST_LINE:
+            return Problem(path, number, "parse_error", f"is not valid Rego: line exceeds {LONGEST_LINE} columns")
+    try:
+        engine.add_policy(path, source)
+    except RuntimeError as error:
+        return _unreadable(path, str(error))
+    return None
+
+
 def unloadable(file: str, words: str) -> Problem:
     """What the engine says when it prepares files that it could read; `file` is where, if it names no place."""
     match = _ERROR.search(words)
@@ -131,27 +147,36 @@ def unloadable(file: str, words: str) -> Problem:
     return Problem(match["file"], max(int(match["line"]), 1), "load_error", f"does not load: {match['words'].strip()}")
 
 
-def nodes(tree: Any, kind: str) -> Iterator[Any]:
+def nodes(tree: Any, kind: str) -> list[Any]:
     """Every node of one kind in a tree, outermost first."""
+    found: list[Any] = []
+    _collect(tree, kind, found)
+    return found
+
+
+def _collect(tree: Any, kind: str, found: list[Any]) -> None:
     if isinstance(tree, dict):
         for key, value in tree.items():
             if key == kind:
-                yield value
-            yield from nodes(value, kind)
+                found.append(value)
+            if key not in FLAT and isinstance(value, dict | list):
+                _collect(value, kind, found)
     elif isinstance(tree, list):
         for item in tree:
-            yield from nodes(item, kind)
+            if isinstance(item, dict | list):
+                _collect(item, kind, found)
 
 
 def _sort(tree: Any, found: dict[str, list[Any]]) -> None:
     if isinstance(tree, dict):
         for key, value in tree.items():
             found.setdefault(key, []).append(value)
-            if isinstance(value, dict | list):
+            if key not in FLAT and isinstance(value, dict | list):
                 _sort(value, found)
     elif isinstance(tree, list):
         for item in tree:
-            _sort(item, found)
+            if isinstance(item, dict | list):
+                _sort(item, found)
 
 
 def reference(node: Any) -> Reference | None:
@@ -214,7 +239,7 @@ def references(tree: Any) -> Iterator[Reference]:
         elif key in {"Set", "Compr", "Func", "Default"} and "refr" in value:
             inner = {name: part for name, part in value.items() if name != "refr"}
             yield from references([inner, *_indices(value["refr"])])
-        else:
+        elif key not in FLAT and isinstance(value, dict | list):
             yield from references(value)
 
 

@@ -5,7 +5,7 @@ is no input.x, and true for the embedded engine. `y := input.x in {1}` is undefi
 engine. Neither is what an author thinks of, so both are refused; a rule of its own says what is meant, in both.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -13,12 +13,13 @@ from typing import Any
 from interlock_gateway.policy.checks.builtin_list import allowed_builtins
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import Program
-from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, reference
+from interlock_gateway.policy.checks.syntax import FLAT, Reference, RegoFile, Rule, literal, reference
 
 _WAY_OUT = "; give the expression a rule of its own"
 _COMPREHENSIONS = {"ArrayCompr", "SetCompr", "ObjectCompr"}
 # What may have a value although something in it has none.
 _BLOCKS = {*_COMPREHENSIONS, "Every", "Membership"}
+_NOT_READ = frozenset({*_BLOCKS, "fcn", *FLAT})
 _POSITIVE = {"Expr", "SomeIn"}
 _OPERATIONS = {"ArithExpr", "BinExpr", "BoolExpr"}
 # These have no value for an empty collection, which is no error.
@@ -70,7 +71,8 @@ def _in_expression(certainty: "_Certainty", tree: Any) -> Iterator[Problem]:
         if kind == "Membership" and (found := certainty.first_doubtful([inner["value"], inner["collection"]])):
             message = f"takes the value of `in` although {found} may be undefined{_WAY_OUT}"
             yield Problem(certainty.file.path, inner["span"]["line"], "membership_refused", message)
-        yield from _in_expression(certainty, inner)
+        if kind not in FLAT and isinstance(inner, dict | list):
+            yield from _in_expression(certainty, inner)
 
 
 @dataclass(frozen=True)
@@ -191,12 +193,12 @@ class _Certainty:
 
 def _references(node: Any) -> Iterator[Reference]:
     """References that are read wherever the tree is evaluated at all: not those in blocks and memberships."""
-    if isinstance(node, Mapping):
-        found = reference(dict(node)) if len(node) == 1 else None
+    if isinstance(node, dict):
+        found = reference(node) if len(node) == 1 else None
         if found is not None:
             yield found
         for kind, part in node.items():
-            if kind not in _BLOCKS and kind != "fcn":
+            if kind not in _NOT_READ and isinstance(part, dict | list):
                 yield from _references(part)
     elif isinstance(node, list):
         for part in node:

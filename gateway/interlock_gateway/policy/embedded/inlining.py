@@ -9,6 +9,7 @@ long as names mean the same where their text is put. Where that is not certain, 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain
 
 from interlock_gateway.policy.embedded.known_data import KnownData
@@ -64,6 +65,7 @@ def inlined(modules: Sequence[LinkedModule], data_json: str, entry: str = "") ->
     return without_unreferenced(made, entry) if entry else made
 
 
+@lru_cache(maxsize=64)
 def _is_unusual(source: str) -> bool:
     name = source.partition("\n")[0].removeprefix("package ")
     if not name.isidentifier() or GIVEN.search(source):

@@ -13,11 +13,11 @@ from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
 from interlock_gateway.isolation.priority import go_last
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.embedded.choosing import Waiting, for_large, for_small
-from interlock_gateway.policy.embedded.linking import link, relocate
+from interlock_gateway.policy.embedded.linking import relocate
 from interlock_gateway.policy.embedded.nursery import Nursery
 from interlock_gateway.policy.embedded.pace import HUNG, LEAST_S, MOST_HOGGING_S, SOON_S, STUCK_S, Pace
 from interlock_gateway.policy.embedded.pool_settings import PoolSettings
-from interlock_gateway.policy.embedded.prepared import prepared
+from interlock_gateway.policy.embedded.prepared import linked, prepared
 from interlock_gateway.policy.embedded.process import Evaluation, Worker, WorkerLimits, launch
 from interlock_gateway.policy.embedded.unread import reads_previous
 from interlock_gateway.policy.embedded.wire import Reply, pack
@@ -43,7 +43,7 @@ class WorkerPool:
         self.reads_previous = reads_previous(bundle.modules)
         self._settings = settings
         self._limits = WorkerLimits(settings.memory_bytes, processor_s=max(2.0, 8 * settings.timeout_s))
-        self._linked = link(bundle.modules)
+        self._linked = linked(bundle.modules)
         modules = prepared(bundle.modules, bundle.data_json)
         self._policies = pack(
             [bundle.data_json, *(text for module in modules for text in (module.package, module.source))]

@@ -4,7 +4,7 @@ The calls that ran before are the longest part of most inputs, and few rules ask
 """
 
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 
 from interlock_gateway.policy.embedded.rego_text import tokens_of
 
@@ -13,7 +13,8 @@ _NEEDS_A_LOOK = re.compile(r"\$|\binput\b(?!\.(?!session\b)[A-Za-z_])(?!\.sessio
 """What every source has in it that may read it, be it in words for people: taking sources apart takes longer."""
 
 
-def reads_previous(modules: Iterable[tuple[str, str]]) -> bool:
+@lru_cache(maxsize=2)
+def reads_previous(modules: tuple[tuple[str, str], ...]) -> bool:
     """Whether any rule may read `input.session.previous`; `modules` are paths and sources.
 
     False only when it is certain: wherever a source says `input`, a member's name stands behind a dot, and behind

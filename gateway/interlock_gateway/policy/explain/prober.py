@@ -30,6 +30,9 @@ class Prober:
     def __init__(self, book: Rulebook, definitions: Sequence[Definition], input_json: str) -> None:
         self._book = book
         self._known: dict[Name, Any] = {}
+        self._data = self._usual_data = _encoded(book.data)
+        self._usual_values: dict[Name, Any] = {}
+        self._values = self._usual_values
         self._probes = probes_for(book, definitions)
         # Rules by themselves are evaluated beside the probes: with a thousand more rules, all of it takes longer.
         self._plain = _engine(book.bundle, input_json)
@@ -64,12 +67,19 @@ class Prober:
 
     def value(self, name: Name) -> Any:
         """The value of a rule, `MISSING` when it is undefined or cannot be told."""
-        return _value(self._plain, name)
+        if name not in self._values:
+            self._values[name] = _value(self._plain, name)
+        return self._values[name]
 
     def replace_data(self, data: Mapping[str, Any]) -> None:
         """Evaluate rules with other data from now on; what probes say stays."""
+        encoded = _encoded(data)
+        if encoded == self._data:
+            return
         self._plain.clear_data()
-        self._plain.add_data_json(json.dumps(data, ensure_ascii=False))
+        self._plain.add_data_json(encoded)
+        self._data = encoded
+        self._values = self._usual_values if encoded == self._usual_data else {}
 
     def _is_the_one(self, probes: Probes, index: int) -> bool:
         if self._ask(probes.definition, probes.without(index)) is not True:
@@ -88,6 +98,10 @@ class Prober:
         if name not in self._known:
             self._known[name] = _value(self._engine, name)
         return self._known[name]
+
+
+def _encoded(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False)
 
 
 def _engine(bundle: PolicyBundle, input_json: str) -> "regorus.Engine":

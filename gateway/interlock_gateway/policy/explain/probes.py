@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.checks.problems import Problem
-from interlock_gateway.policy.checks.syntax import parse
+from interlock_gateway.policy.checks.syntax import unreadable
 from interlock_gateway.policy.explain.bodies import Condition, conditions
 from interlock_gateway.policy.explain.rulebook import Definition, Rulebook
 
@@ -142,7 +141,7 @@ def with_probes(bundle: PolicyBundle, probes: Sequence[Probes]) -> PolicyBundle:
 
 
 def _is_valid(probes: Probes) -> bool:
-    return not isinstance(parse(f"{PREFIX}{probes.number}.rego", f"package explained\n\n{probes.source}"), Problem)
+    return unreadable(f"{PREFIX}{probes.number}.rego", f"package explained\n\n{probes.source}") is None
 
 
 def _rule(head: str, body: Sequence[Condition]) -> str:
