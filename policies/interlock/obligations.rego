@@ -26,14 +26,21 @@ merged[name] := values if {
 # The least limit.
 merged[name] := min(values) if {
 	some name in {"max_result_bytes", "timeout_s", "expires_s"}
-	values := {duty[name] | some duty in duties}
+	values := said_of(name)
 	count(values) > 0
+}
+
+# What is not said takes nothing from what is: null comes before every number.
+said_of(name) := {value |
+	some duty in duties
+	value := duty[name]
+	value != null
 }
 
 # The greatest number of people, and the longest time before others than they are asked.
 merged[name] := max(values) if {
 	some name in {"quorum", "escalate_after_s"}
-	values := {duty[name] | some duty in duties}
+	values := said_of(name)
 	count(values) > 0
 }
 

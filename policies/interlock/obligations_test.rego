@@ -26,6 +26,13 @@ test_obligations_take_the_least_limit if {
 	}
 }
 
+test_obligations_keep_a_limit_beside_one_that_says_nothing if {
+	every name in {"max_result_bytes", "timeout_s", "expires_s", "quorum", "escalate_after_s"} {
+		obliged([{name: 5}, {name: null}]) == {name: 5}
+		obliged([{name: 5}, {name: null}, {"strip": ["a"]}]) == {name: 5, "strip": ["a"]}
+	}
+}
+
 test_obligations_take_the_greatest_quorum if {
 	obliged([{"quorum": 1}, {"quorum": 3}, {"quorum": 2}]) == {"quorum": 3}
 }

@@ -13,7 +13,9 @@ MEANINGS: dict[GatewayErrorCode, str] = {
     GatewayErrorCode.POLICY_ERROR: "the policy engine reported an error",
     GatewayErrorCode.POLICY_UNAVAILABLE: "no policy engine was free or could be reached",
     GatewayErrorCode.POLICY_INPUT_TOO_LARGE: "the call was too large to decide about",
-    GatewayErrorCode.OBLIGATION_FAILED: "what the policies wanted changed in the input could not be sent to the tool",
+    GatewayErrorCode.OBLIGATION_FAILED: (
+        "what the policies wanted changed in the input could not be sent, or was what they had decided about"
+    ),
     GatewayErrorCode.FACTS_FAILED: "what the call would do was not found out in time",
     GatewayErrorCode.STATE_UNAVAILABLE: "the gateway's database could not be written",
     GatewayErrorCode.AUDIT_UNAVAILABLE: "receipts could not be written",

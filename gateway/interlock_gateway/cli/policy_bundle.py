@@ -3,6 +3,8 @@
 import json
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -96,12 +98,13 @@ def sign(
     from interlock_gateway.policy.bundles.building import signed  # noqa: PLC0415 -- see build
     from interlock_gateway.policy.bundles.keys import signing_key  # noqa: PLC0415 -- see build
 
-    made = signed(
-        bundle.read_bytes(),
-        signing_key(key, _known(algorithm), key_id, scope),
-        issued_at=_now(),
-        max_bytes=_LARGEST,
-    )
+    with _named(bundle):
+        made = signed(
+            bundle.read_bytes(),
+            signing_key(key, _known(algorithm), key_id, scope),
+            issued_at=_now(),
+            max_bytes=_LARGEST,
+        )
     target = out or bundle
     _written(target, made)
     shown = {"file": str(target), "key_id": key_id, "algorithm": algorithm, "scope": scope}
@@ -124,7 +127,8 @@ def verify(
     from interlock_gateway.policy.bundles.opened import open_bundle  # noqa: PLC0415 -- see build
 
     keys = (verification_key(key, _known(algorithm), key_id, scope),)
-    opened = open_bundle(bundle.read_bytes(), keys, max_bytes=_LARGEST)
+    with _named(bundle):
+        opened = open_bundle(bundle.read_bytes(), keys, max_bytes=_LARGEST)
     Screen(output).show({"ok": True, **_described(opened)}, Fields([("verified", True), *_described(opened).items()]))
 
 
@@ -137,15 +141,29 @@ def inspect(bundle: BundleFile, *, output: Output = OutputFormat.TABLE) -> None:
     from interlock_gateway.policy.bundles.opened import open_bundle  # noqa: PLC0415 -- see build
     from interlock_gateway.policy.bundles.signing import SIGNATURES, signature_claims  # noqa: PLC0415 -- see build
 
-    files = read_archive(bundle.read_bytes(), _LARGEST)
-    signature = signature_claims(files)
-    bare = packed({name: content for name, content in files.items() if name != SIGNATURES})
-    described = _described(open_bundle(bare, max_bytes=_LARGEST)) | {"signed": signature is not None}
+    with _named(bundle):
+        files = read_archive(bundle.read_bytes(), _LARGEST)
+        signature = signature_claims(files)
+        bare = packed({name: content for name, content in files.items() if name != SIGNATURES})
+        described = _described(open_bundle(bare, max_bytes=_LARGEST)) | {"signed": signature is not None}
     if signature is not None:
         described |= signature
     rows = [(name, len(content)) for name, content in files.items()]
     shown = {**described, "contents": [{"file": name, "bytes": size} for name, size in rows]}
     Screen(output).show(shown, Fields(list(described.items())), Table(("file", "bytes"), rows))
+
+
+@contextmanager
+def _named(bundle: Path) -> Iterator[None]:
+    """Name the bundle by its file where it is all of it that is wrong, and no file in it."""
+    from interlock_gateway.policy.bundles.errors import ANY_BUNDLE, BundleError  # noqa: PLC0415 -- see build
+
+    try:
+        yield
+    except BundleError as error:
+        if error.place != ANY_BUNDLE:
+            raise
+        raise BundleError(error.fault, error.problem, str(bundle)) from error
 
 
 def _described(opened: "OpenedBundle") -> dict[str, Any]:

@@ -4,6 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.core.document import Document
 from interlock_gateway.core.jsonvalue import JsonObject
 from interlock_gateway.facts.places import workdir_inside
 from interlock_gateway.facts.registry import extract
@@ -33,13 +34,13 @@ class OffloadedFacts:
         """Why the call's working directory is refused (TOOL-9), or None."""
         return workdir_inside(run.request.workdir, run.live.session.roots, self._roots)
 
-    async def extract(self, run: CallRun) -> JsonObject:
-        """The facts about the call's input. Raises `DecisionError` (`facts_failed`) when they take too long."""
+    async def extract(self, run: CallRun, document: Document) -> JsonObject:
+        """The facts about the call, were `document` its input. Raises `DecisionError` (`facts_failed`) when late."""
         tool = run.known_tool
         request = FactRequest(
             permission_class=tool.permission_class,
             tool=tool.name,
-            input=run.document.value,
+            input=document.value,
             input_schema=tool.definition.input_schema,
             argument_names=tool.fact_arguments,
             workdir=run.request.workdir,

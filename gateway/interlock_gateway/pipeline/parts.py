@@ -6,6 +6,7 @@ from typing import Protocol
 from interlock_gateway.core.call import CallResult
 from interlock_gateway.core.clock import Clock
 from interlock_gateway.core.decision import Obligations
+from interlock_gateway.core.document import Document
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
 from interlock_gateway.core.outcome import ToolOutcome
 from interlock_gateway.core.rollback import RollbackOutcome
@@ -72,8 +73,8 @@ class ResultProcessor(Protocol):
 class FactsExtractor(Protocol):
     """Structured facts by permission class (PIPE-5)."""
 
-    async def extract(self, run: CallRun) -> JsonObject:
-        """The facts about the call's input; total, and never blocking the event loop."""
+    async def extract(self, run: CallRun, document: Document) -> JsonObject:
+        """The facts about the call, were `document` its input; total, and never blocking the event loop."""
         ...
 
     def workdir_problem(self, run: CallRun) -> str | None:

@@ -118,8 +118,10 @@ def _exemption(value: JsonValue) -> UsedExemption:
 def _obligations(value: JsonValue) -> Obligations:
     if value is None or value == {}:
         return NO_OBLIGATIONS
-    if not isinstance(value, dict) or not value.keys() <= _KNOWN_OBLIGATIONS:
-        raise _malformed("the decision asks for an obligation that the gateway does not know")
+    if not isinstance(value, dict):
+        raise _malformed("the decision's obligations are not an object")
+    if unknown := sorted(value.keys() - _KNOWN_OBLIGATIONS):
+        raise _malformed(f"the decision asks for an obligation that the gateway does not know: {unknown[0][:60]}")
     return Obligations(
         strip=_strings(value.get("strip", []), "strip"),
         set_fields=_object(value.get("set", {}), "set"),

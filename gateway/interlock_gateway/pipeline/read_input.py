@@ -27,3 +27,8 @@ def input_to_send(document: Document, obligations: Obligations) -> Document:
                 GatewayErrorCode.OBLIGATION_FAILED, "policy asked to set something unsendable"
             ) from None
     return sent
+
+
+def changed_fields(document: Document, obligations: Obligations) -> frozenset[str]:
+    """The top-level fields in which what is sent may differ from what came."""
+    return frozenset(obligations.strip) & document.value.keys() | obligations.set_fields.keys()

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from interlock_gateway.core.call import CallKind, CallResult, CallStatus
-from interlock_gateway.core.decision import DecisionError, GatewayErrorCode
+from interlock_gateway.core.decision import DecisionError, GatewayErrorCode, Obligations
 from interlock_gateway.core.document import Document, InvalidDocumentError
 from interlock_gateway.pipeline.approval import NO_CHECKPOINT, checkpoint_part
 from interlock_gateway.pipeline.bind import call_digest
@@ -16,7 +16,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.policy_input import CallFacts, call_json, policy_input, principal_json
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
-from interlock_gateway.pipeline.read_input import input_to_send, read_input
+from interlock_gateway.pipeline.read_input import changed_fields, input_to_send, read_input
 from interlock_gateway.pipeline.resolve_tool import deferred_tool_message, unknown_tool_message
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.tallying import Tallying, is_destructive
@@ -55,7 +55,9 @@ class Steps:
     async def ready_to_send(self, run: CallRun) -> CallResult | None:
         """Put together what is sent and check it against the schema; `None` when it may be sent (PIPE-4)."""
         try:
-            run.sent = input_to_send(run.document, binding(run.decided, self._parts.settings.confidence_field))
+            obligations = binding(run.decided, self._parts.settings.confidence_field)
+            run.sent = input_to_send(run.document, obligations)
+            await self._check_changes(run, obligations)
             problems = self._problems(run)
             if problems is None:
                 problems = await run.known_tool.schema.found_aside(run.sent, run.principal.id)
@@ -80,6 +82,19 @@ class Steps:
     def path(self, run: CallRun) -> Path:
         """Where the decision sends the call."""
         return path_for(run.decided)
+
+    async def _check_changes(self, run: CallRun, obligations: Obligations) -> None:
+        """Raise `DecisionError` when policy changed what it had decided about: another path, URL, script or query.
+
+        Nobody has asked a rule about what would be sent then, and an overlay could have the gateway do what it denies.
+        """
+        changed = changed_fields(run.document, obligations) - {self._parts.settings.confidence_field}
+        if changed and run.known_tool.permission_class:
+            facts = await self._parts.facts.extract(run, run.sent)
+            if facts != run.facts:
+                names = ", ".join(sorted(changed))
+                message = f"policy asked to change what it decided about ({names}), and was not asked about the change"
+                raise DecisionError(GatewayErrorCode.OBLIGATION_FAILED, message)
 
     def _problems(self, run: CallRun) -> tuple[str, ...] | None:
         found = run.sent.problems
@@ -119,7 +134,7 @@ class Steps:
         """
         if run.known_tool.permission_class:
             with run.trace.step(Step.FACTS):
-                run.facts = await self._parts.facts.extract(run)
+                run.facts = await self._parts.facts.extract(run, run.document)
         return self._input(run, await self._tally(run))
 
     async def _tally(self, run: CallRun) -> Tally:

@@ -167,7 +167,8 @@ def _load(path: Path, directory: Path) -> DecisionCase:
         file = CaseFile.model_validate(read_yaml(path, place))
     except ValidationError as error:
         first = error.errors()[0]
-        raise PolicySourceError(place, f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}") from error
+        words = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
+        raise PolicySourceError(place, f"{'.'.join(str(part) for part in first['loc'])}: {words}") from error
     document = document_of(file)
     for pointer in file.without:
         _take_away(document, pointer, place)

@@ -3,6 +3,7 @@
 | written | a change is stricter when |
 |---|---|
 | `more`, `{more: INNER}` | nothing is taken off the list or mapping, and what stays is at least as strict by `INNER` |
+| `{more: INNER, closed_while: {name: value}}` | the same, and nothing is put on it while other settings say this |
 | `fewer`, `{fewer: INNER, keep: [...]}` | nothing is put on it, what stays is no looser; `keep` says what stays |
 | `greater`, `less` | the number is not less, or not greater |
 | `true`, `false` | it is changed to that; as `INNER`: an entry with the other value counts as not being there |
@@ -71,7 +72,10 @@ def _composed(written: JsonObject, place: str) -> Direction | None:
     if besides - _BESIDES.get(kind, set()):
         return None
     if kind in {"more", "fewer"}:
-        return Entries(kind == "more", _direction(inner, place), _words(written.get("keep", []), place))
+        keep, closed = _words(written.get("keep", []), place), written.get("closed_while", {})
+        if not isinstance(closed, dict):
+            return None
+        return Entries(kind == "more", _direction(inner, place), keep, closed)
     if kind in {"any_of", "all_of"}:
         return Conditions(_fields(inner, place), kind == "any_of", _fields(written.get("widened_by", {}), place))
     if kind in {"free", "fixed"} and isinstance(inner, str) and inner.strip():
@@ -79,7 +83,7 @@ def _composed(written: JsonObject, place: str) -> Direction | None:
     return Words(_words(inner, place)) if kind == "words" else None
 
 
-_BESIDES = {"more": {"keep"}, "fewer": {"keep"}, "all_of": {"widened_by"}, "fixed": {"fields"}}
+_BESIDES = {"more": {"keep", "closed_while"}, "fewer": {"keep"}, "all_of": {"widened_by"}, "fixed": {"fields"}}
 
 
 def _fields(written: JsonValue, place: str) -> Mapping[str, Direction]:

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from interlock_gateway.core.jsonvalue import JsonObject, JsonValue
@@ -116,11 +116,21 @@ class Words(Direction):
 
 @dataclass(frozen=True, slots=True)
 class Entries(Direction):
-    """A list of words or a mapping, stricter with more or with fewer entries; `inner` is how their values compare."""
+    """A list of words or a mapping, stricter with more or with fewer entries; `inner` is how their values compare.
+
+    None is added `closed_while` other settings of the concern say this: they are stricter than an entry would be.
+    """
 
     more: bool
     inner: Direction | None = None
     keep: tuple[str, ...] = ()
+    closed_while: Mapping[str, JsonValue] = field(default_factory=dict)
+    closed: bool = False
+
+    def among(self, concern: JsonObject) -> "Entries":
+        """The same, as it is beside these settings of its concern."""
+        said = self.closed_while.items()
+        return replace(self, closed=bool(said) and all(concern.get(name) == value for name, value in said))
 
     def odd(self, value: JsonValue, /) -> str | None:
         """Lists of anything but words, lists where values compare, and entries with odd values."""
@@ -137,8 +147,9 @@ class Entries(Direction):
         gone = sorted(had.keys() - has.keys())
         if gone := gone if self.more else [name for name in gone if name in self.keep]:
             return f"takes {_listed(gone)} away"
-        if not self.more and (new := sorted(has.keys() - had.keys())):
-            return f"adds {_listed(new)}"
+        if (self.closed or not self.more) and (new := sorted(has.keys() - had.keys())):
+            stricter = " and ".join(f"{name}: {shown(value)}" for name, value in self.closed_while.items())
+            return f"adds {_listed(new)}" + (f", about which {stricter} is stricter" if self.closed else "")
         both = (name for name in sorted(has) if name in had)
         return next((f"{name}: {words}" for name in both if (words := self._changed(had[name], has[name]))), None)
 
@@ -227,6 +238,7 @@ def looser_settings(
             if value == old[name]:
                 continue
             direction = directions.get(concern, {}).get(name)
+            direction = direction.among(old) if isinstance(direction, Entries) else direction
             given = said.get(name) if isinstance(said, dict) else None
             for entry, problem in _problems(direction, old[name], value, given):
                 found.append(PolicySourceError(places.at(concern, name, *entry), f"{concern}.{name}: {problem}"))

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Collection
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Literal
 
 from interlock_gateway.policy.bundle import PolicyBundle
@@ -83,12 +84,17 @@ def _ask(
             env={},
             cwd="/",
         )
-    except subprocess.TimeoutExpired:
-        raise InspectionError(f"looking at the policies took more than {timeout_s:.0f} s") from None
+    except subprocess.TimeoutExpired as error:
+        at = f"; it stands at {last}" if task == "test" and (last := _last_line(error.stderr)) else ""
+        raise InspectionError(f"looking at the policies took more than {timeout_s:.0f} s{at}") from None
     if done.returncode != 0:
-        last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        last = _last_line(done.stderr)
         raise InspectionError(f"looking at the policies ended with status {done.returncode}: {last}")
     return json.loads(done.stdout)
+
+
+def _last_line(written: bytes | None) -> str:
+    return (written or b"").decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
 def _answer(task: str, request: dict[str, Any]) -> Any:
@@ -102,7 +108,8 @@ def _answer(task: str, request: dict[str, Any]) -> Any:
         given[name] = tuple((path, source) for path, source in given[name])
     bundle = PolicyBundle(**given)
     if task == "test":
-        return asdict(run_here(bundle, request["counted"]))
+        # On standard error: whoever gives up waiting reads there which test never ended.
+        return asdict(run_here(bundle, request["counted"], on_test=partial(print, file=sys.stderr, flush=True)))
     if task == "explain":
         from interlock_gateway.policy.explain.evaluate import explain_here  # noqa: PLC0415 - see above
 

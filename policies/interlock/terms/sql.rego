@@ -32,6 +32,14 @@ reading_function(name) if {
 	data.interlock.settings.sql.reading_functions[trim_prefix(name, "information_schema.")]
 }
 
+# The functions that it calls as lists may name them: by themselves, and with their schema where that is given.
+called contains name if some name in query.functions
+
+called contains name if {
+	is_array(query.calls)
+	some name in query.calls
+}
+
 # All is told that rules look at, and what is not told could be anything.
 told if {
 	found := query

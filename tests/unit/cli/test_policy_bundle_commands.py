@@ -150,3 +150,19 @@ def test_what_cannot_be_built_is_told(house: Path, tmp_path: Path) -> None:
     (house / "custom" / "hush.rego").write_text(RULE.replace("findings contains", "findings contain"))
     assert run("policy", "bundle", "build", str(house), "--out", out).exit_code == 2
     assert not Path(out).exists()
+
+
+@pytest.mark.req("LIFE-4")
+@pytest.mark.parametrize("command", ["verify", "inspect", "sign"])
+def test_a_bundle_that_was_cut_off_is_told_by_its_file(
+    house: Path, key: KeyFiles, tmp_path: Path, command: str
+) -> None:
+    whole, cut = tmp_path / "whole.tar.gz", tmp_path / "cut.tar.gz"
+    built(house, whole)
+    cut.write_bytes(whole.read_bytes()[:2000])
+    named = ["--key", str(key.private if command == "sign" else key.public), "--algorithm", key.algorithm]
+    with_key = [] if command == "inspect" else named
+    done = run("policy", "bundle", command, str(cut), *with_key, "--output", "json")
+    assert json.loads(done.stdout)["problems"] == [
+        {"file": str(cut), "line": 0, "code": "bundle_malformed", "message": "is cut off"}
+    ]

@@ -32,6 +32,12 @@ def a_call(name: str) -> CallRun:
     return cast("CallRun", run)
 
 
+async def of(facts: OffloadedFacts, name: str) -> JsonObject:
+    """The facts about a call with this argument."""
+    run = a_call(name)
+    return await facts.extract(run, run.document)
+
+
 @pytest.fixture
 def facts() -> Iterator[OffloadedFacts]:
     """One thread, so that calls wait for each other."""
@@ -65,11 +71,11 @@ async def test_what_hangs_is_given_up_and_so_is_what_waits_behind_it(
 
     extracting(hangs)
     try:
-        ends = await asyncio.gather(*(facts.extract(a_call(str(n))) for n in range(3)), return_exceptions=True)
+        ends = await asyncio.gather(*(of(facts, str(n)) for n in range(3)), return_exceptions=True)
     finally:
         back.set()
     assert [end.code for end in ends if isinstance(end, DecisionError)] == ["facts_failed"] * 3
-    assert await facts.extract(a_call("next")) == {"name": "next"}
+    assert await of(facts, "next") == {"name": "next"}
 
 
 async def test_waiting_for_others_that_get_on_is_not_counted(
@@ -80,7 +86,7 @@ async def test_waiting_for_others_that_get_on_is_not_counted(
         return named(request)
 
     extracting(slow)
-    got = await asyncio.gather(*(facts.extract(a_call(str(n))) for n in range(6)))
+    got = await asyncio.gather(*(of(facts, str(n)) for n in range(6)))
     assert got == [{"name": str(n)} for n in range(6)]
 
 
@@ -99,7 +105,7 @@ async def test_what_the_process_stood_still_is_not_counted(
 
     extracting(stands)
     asyncio.get_running_loop().call_later(SHORT_S / 8, stand_still)
-    assert await facts.extract(a_call("late")) == {"name": "late"}
+    assert await of(facts, "late") == {"name": "late"}
 
 
 async def test_facts_that_nobody_waits_for_any_more_are_not_begun(
@@ -113,13 +119,13 @@ async def test_facts_that_nobody_waits_for_any_more_are_not_begun(
         return named(request)
 
     extracting(stands)
-    first = asyncio.create_task(facts.extract(a_call("first")))
-    second = asyncio.create_task(facts.extract(a_call("second")))
+    first = asyncio.create_task(of(facts, "first"))
+    second = asyncio.create_task(of(facts, "second"))
     await asyncio.wait((first, second), timeout=SHORT_S / 8)
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second
     goes_on.set()
     assert await first == {"name": "first"}
-    assert await facts.extract(a_call("third")) == {"name": "third"}
+    assert await of(facts, "third") == {"name": "third"}
     assert begun == ["first", "third"]

@@ -1,5 +1,6 @@
 """Each thing that the checker finds, with the file and line where it stands (LIFE-1, ENG-5)."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -231,3 +232,96 @@ def test_policies_that_nobody_is_left_to_wait_for_are_looked_at_no_longer_than_a
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
         # It waits for its input, which stays open: as good as policies that never end.
         assert process.wait(30) == -signal.SIGALRM
+
+
+@pytest.mark.req("LIFE-1", "ENG-2")
+@pytest.mark.parametrize("package", ["interlock.custom", "interlock.custom.friday"])
+def test_a_rule_in_a_file_that_is_called_a_test_is_not_taken_for_one_that_decides(tmp_path: Path, package: str) -> None:
+    both = GOOD.replace("interlock.custom", package) + GOOD_TEST.partition("\n")[2].replace("interlock.custom", package)
+    found = problems(tmp_path, other=GOOD.replace("/friday", "/other"), other_test=GOOD_TEST, friday_test=both)
+    place = "house/custom/friday_test.rego:1"
+    said = f"is called a test, so no rule in it ever decides, and is in the package {package}, which does"
+    assert found == [f"{place}: {said}; tests are in {package}_test [test_decides]"]
+    with pytest.raises(PolicySourceError, match="test_decides"):
+        load_bundle(overlays=[tmp_path / "house"])
+
+
+@pytest.mark.req("LIFE-1")
+@pytest.mark.parametrize(
+    ("obligations", "problem"),
+    [
+        ('{"quorums": 2}', "there is no obligation quorums; did you mean quorum?"),
+        ('{"quorum": 0}', "the obligation quorum is not a whole number of at least 1"),
+        ('{"max_result_bytes": null}', "the obligation max_result_bytes is not a whole number of at least 1"),
+        ('{"expires_s": "5"}', "the obligation expires_s is not a number of seconds above 0 and up to 2592000"),
+        ('{"timeout_s": 1e9}', "the obligation timeout_s is not a number of seconds above 0 and up to 2592000"),
+        ('{"approvers": "leads"}', "the obligation approvers is not a list of texts"),
+        ('{"strip": ["a", 1]}', "the obligation strip is not a list of texts"),
+        ('{"set": ["a"]}', "the obligation set is not an object of fields and values"),
+        ('["quorum"]', "the obligations are not an object"),
+    ],
+)
+def test_obligations_that_no_gateway_would_take_are_found(tmp_path: Path, obligations: str, problem: str) -> None:
+    rule = GOOD.replace('"rule":', f'"obligations": {obligations},\n\t"rule":')
+    found = problems(tmp_path, friday=rule, friday_test=GOOD_TEST)
+    assert found == [f"house/custom/friday.rego:6: {problem} [finding_shape]"]
+
+
+@pytest.mark.req("LIFE-1")
+def test_obligations_that_are_right_or_known_only_at_run_time_are_left_alone(tmp_path: Path) -> None:
+    right = '{"quorum": 2, "expires_s": 0.5, "approvers": ["a", input.tool.name], "strip": {"x"}, "set": {"a": null}}'
+    for obligations in (right, "input.call.labels", '{"redact": [path | some path in input.session.taints]}'):
+        rule = GOOD.replace('"rule":', f'"obligations": {obligations},\n\t"rule":')
+        assert problems(tmp_path, friday=rule, friday_test=GOOD_TEST) == []
+
+
+@pytest.mark.req("LIFE-1")
+@pytest.mark.parametrize(
+    ("condition", "problem"),
+    [
+        ("input.tool.safety_level == 3", "input.tool.safety_level is never 3; it is one of 0, 1, 2"),
+        ("input.tool.safety_level > 2", "input.tool.safety_level is one of 0, 1, 2, so this never holds"),
+        ("0 > input.tool.safety_level", "input.tool.safety_level is one of 0, 1, 2, so this never holds"),
+    ],
+)
+def test_a_number_that_the_input_never_has_is_found(tmp_path: Path, condition: str, problem: str) -> None:
+    found = problems(tmp_path, friday=with_body(condition), friday_test=GOOD_TEST)
+    assert found == [f"house/custom/friday.rego:12: {problem} [never_fires]"]
+    for holds in ("input.tool.safety_level == 2", "input.tool.safety_level >= 2", "2 > input.tool.safety_level"):
+        assert problems(tmp_path, friday=with_body(holds), friday_test=GOOD_TEST) == []
+
+
+@pytest.mark.req("LIFE-1")
+def test_a_rule_that_was_meant_to_be_a_finding_is_told_what_makes_it_one(tmp_path: Path) -> None:
+    misspelt = GOOD.replace("findings contains", "finding contains")
+    elsewhere = GOOD.replace("package interlock.custom", "package interlock.custom.days").replace("/friday", "/other")
+    found = problems(tmp_path, friday=misspelt, friday_test=GOOD_TEST, other=elsewhere, other_test=GOOD_TEST)
+    assert (
+        "house/custom/friday.rego:6: nothing uses finding, so it has no effect; did you mean findings? [rule_unused]"
+        in found
+    )
+    words = "nothing uses findings, so it has no effect; findings are in the package interlock.custom [rule_unused]"
+    assert f"house/custom/other.rego:6: {words}" in found
+
+
+@pytest.mark.req("ENG-2", "LIFE-3")
+@pytest.mark.parametrize(
+    ("condition", "reads"),
+    [
+        ('data.interlock.decision.verdict == "deny"', "data.interlock.decision.verdict"),
+        ("count(data.interlock.findings) > 3", "data.interlock.findings"),
+        ('some name; data.interlock[name].code == "x"', "data.interlock[_].code"),
+        ('data[input.tool.name].code == "x"', "data[_].code"),
+        ('gateway.reasons_to({"deny"}) == []', "data.interlock.reasons_to"),
+    ],
+)
+def test_a_rule_that_reads_what_is_made_from_it_is_refused(tmp_path: Path, condition: str, reads: str) -> None:
+    source = with_body(condition).replace("custom\n", "custom\n\nimport data.interlock as gateway\n", 1)
+    with pytest.raises(PolicySourceError, match=re.escape(f"reads {reads}, which is made from what this rule finds")):
+        load_bundle(overlays=[overlay(tmp_path, friday=source, friday_test=GOOD_TEST)])
+
+
+@pytest.mark.req("ENG-2")
+def test_a_rule_may_read_what_shipped_rules_say_and_whether_people_have_approved(tmp_path: Path) -> None:
+    source = with_body("count(data.interlock.rules.findings) > 3\n\tnot data.interlock.approved")
+    assert problems(tmp_path, friday=source, friday_test=GOOD_TEST) == []

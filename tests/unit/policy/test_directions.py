@@ -159,7 +159,9 @@ def test_a_value_that_cannot_be_compared_is_odd(tmp_path: Path, written: str, va
     [
         "mor", "1", "[more]", "{}", "{more: more, less: more}", "{words: more}", "{words: [1]}", "{free: ''}",
         "{fixed: 1}", "{any_of: more}", "{any_of: {flags: most}}", "{more: {keep: [a]}}", "{fewer: true, keep: a}",
-        "{fixed: so, keep: [a]}", "{fixed: so, fields: [a]}", "{words: [a], fields: {}}",
+        "{fixed: so, keep: [a]}",
+        "{more: true, closed_while: a}", "{fewer: true, closed_while: {a: b}}",
+        "{fixed: so, fields: [a]}", "{words: [a], fields: {}}",
     ],
 )  # fmt: skip
 def test_a_direction_that_makes_no_sense_is_refused(tmp_path: Path, written: str) -> None:
@@ -203,3 +205,17 @@ def test_what_an_overlay_says_is_compared_with_the_profile_it_goes_on_top_of(tmp
     read_bundle(overlays=[tmp_path])
     with pytest.raises(PolicySourceError, match=r"generic\.unguarded_change: changes checkpoint to allow"):
         read_bundle(profile="strict", overlays=[tmp_path])
+
+
+@pytest.mark.req("POL-2")
+def test_a_list_of_what_is_asked_about_takes_no_entry_where_all_others_are_denied(tmp_path: Path) -> None:
+    adding, before = tmp_path / "adding", tmp_path / "before"
+    for overlay, said in ((adding, "changing_functions: {app.purge: true}"), (before, "unknown_functions: deny")):
+        overlay.mkdir()
+        (overlay / "data.yaml").write_text(f"settings: {{sql: {{{said}}}}}\n", encoding="utf-8")
+    read_bundle(overlays=[adding, before])
+    stricter = r"sql\.changing_functions: adds app\.purge, about which unknown_functions: deny is stricter; an overlay"
+    with pytest.raises(PolicySourceError, match=stricter):
+        read_bundle(profile="strict", overlays=[adding])
+    with pytest.raises(PolicySourceError, match=stricter):
+        read_bundle(overlays=[before, adding])

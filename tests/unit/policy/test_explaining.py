@@ -271,6 +271,15 @@ def test_what_fired_is_what_decided_in_every_decision_case() -> None:
         assert not {rule.rule for rule in report.fired if rule.place} & {rule.rule for rule in report.near}, case.name
 
 
+def test_what_is_no_finding_is_left_out_of_those_that_were_heard() -> None:
+    finding = {"verdict": "deny", "rule": "x/rule"}
+    source = f'package interlock.rules\n\nfindings contains {json.dumps(finding)}\n\nfindings contains "allow"\n'
+    main = "package interlock\n\nfindings := data.interlock.rules.findings\n"
+    report = explain(make_bundle({"rules/x/rule.rego": source, "main.rego": main}, {}, profile="standard"), "{}")
+    assert report.heard == (finding,)
+    assert [one.findings for one in report.fired] == [(finding,)]
+
+
 def test_policies_that_never_end_are_not_waited_for() -> None:
     looping = f"{HEAD} {{\n\tcount([1 | some a in r; some b in r; some c in r; a * b == c]) > 0\n}}\n\n"
     made = make_bundle(

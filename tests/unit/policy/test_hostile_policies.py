@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from interlock_gateway.policy import inspection
 from interlock_gateway.policy.bundle import make_bundle
-from interlock_gateway.policy.inspection import InspectionError, check, refuse_unsafe
+from interlock_gateway.policy.inspection import InspectionError, check, refuse_unsafe, run_rego_tests
 from interlock_gateway.policy.settings import PolicySourceError
 
 HEADER = "package interlock.custom\n\n"
@@ -55,3 +55,15 @@ def test_whatever_looks_at_policies_sees_nothing_of_the_environment(
     names = {line.partition("=")[0] for line in seen.read_text(encoding="utf-8").splitlines()}
     assert names <= {"PWD", "OLDPWD", "SHLVL", "_"}, "the shell's own"
     assert "PWD=/\n" in seen.read_text(encoding="utf-8")
+
+
+@pytest.mark.req("LIFE-1", "LIFE-3")
+def test_a_test_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspection, "TEST_TIMEOUT_S", 5.0)
+    loops = "test_loops if count([1 | some a in r; some b in r; some c in r; a * b == c]) > 0"
+    source = f"package interlock.custom_test\n\ntest_ends if true\n\n{loops}\n\nr := numbers.range(1, 3000)\n"
+    made = make_bundle({"house/custom/hostile_test.rego": source}, {}, profile="standard")
+    with pytest.raises(
+        InspectionError, match=r"more than 5 s; it stands at house/custom/hostile_test.rego:5: test_loops$"
+    ):
+        run_rego_tests(made)

@@ -41,13 +41,13 @@ OBLIGATIONS: dict[str, list[Any]] = {
     "strip": [["a"], ["_flyto_confidence"]],
     "redact": [["/a"], ["/b"]],
     "taint": [["seen"]],
-    "max_result_bytes": [10, 10_000_000],
-    "timeout_s": [1, 900],
-    "expires_s": [5, 5000],
-    "quorum": [1, 3],
+    "max_result_bytes": [10, 10_000_000, None],
+    "timeout_s": [1, 900, None],
+    "expires_s": [5, 5000, None],
+    "quorum": [1, 3, None],
     "approvers": [["leads"], ["leads", "others"]],
     "escalate_to": [["others"]],
-    "escalate_after_s": [5, 500],
+    "escalate_after_s": [5, 500, None],
     "set": [{"a": 1}, {"a": 2}],
 }
 DIRECTIONS = read_directions(shipped_policies())

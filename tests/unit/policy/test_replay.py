@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from engine_bundles import bundle
 from interlock_gateway.audit.receipt import ReceiptKind
+from interlock_gateway.cli.replay_view import as_json
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.replay import crew
 from interlock_gateway.policy.replay.comparing import Change, Direction
@@ -127,6 +128,17 @@ def test_what_policy_did_not_decide_is_left_out_and_counted(tmp_path: Path, cand
     tally = replayed(tmp_path, candidate, *calls)
     assert (tally.by_gateway, tally.without_input, tally.decisions) == (2, 1, 1)
     assert not tally.changes
+
+
+def test_lines_that_cannot_be_read_are_counted(tmp_path: Path, candidate: PolicyBundle) -> None:
+    log = write_log(tmp_path, [Call(ALLOWED, {"now": ALLOWED})] * 2)
+    (segment,) = log.glob("receipts-*.jsonl")
+    first, second, *rest = segment.read_bytes().splitlines(keepends=True)
+    broken = [b'{"v":1,"sequence":9,', b"\xff\x00\n", second.replace(b'"decision_id"', b'"decision"')]
+    segment.write_bytes(b"".join([first, *broken, second, *rest]))
+    tally = replay(Plan(log, candidate, processes=1))
+    assert (tally.unreadable, tally.decisions) == (2, 2)
+    assert as_json(tally, Plan(log, candidate))["left_out"]["unreadable"] == 2
 
 
 def test_a_call_that_nobody_could_be_asked_about_is_compared_with_what_policy_wanted(

@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from interlock_gateway.policy.settings import PolicySourceError
 
+ANY_BUNDLE = "bundle"
+
 
 class BundleFault(StrEnum):
     """What is wrong with a bundle."""
@@ -28,6 +30,6 @@ class BundleFault(StrEnum):
 class BundleError(PolicySourceError):
     """A bundle is not acceptable; `place` is the bundle or the file in it that is wrong."""
 
-    def __init__(self, fault: BundleFault, problem: str, place: str = "bundle") -> None:
+    def __init__(self, fault: BundleFault, problem: str, place: str = ANY_BUNDLE) -> None:
         super().__init__(place, problem)
         self.fault = fault

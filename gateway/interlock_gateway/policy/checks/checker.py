@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from interlock_gateway.policy.bundle import PolicyBundle
-from interlock_gateway.policy.checks import constructs, contradictions, reach, rules, types, undefined
+from interlock_gateway.policy.checks import constructs, contradictions, reach, recursion, rules, types, undefined
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import Program
 from interlock_gateway.policy.checks.syntax import RegoFile, parse, unloadable
@@ -14,12 +14,14 @@ from interlock_gateway.policy.embedded.wire import pack
 from interlock_gateway.policy.embedded.worker import build
 from interlock_gateway.policy.settings import PolicySourceError
 
+_TEST_PACKAGE = "_test"
 Check = Callable[[Program], Iterator[Problem]]
 
 # Without these no policy is loaded at all: it would decide something else than it says.
 SAFETY_CHECKS: tuple[Check, ...] = (
     reach.check_builtins,
     reach.check_heads,
+    recursion.check_recursion,
     rules.check_names,
     constructs.check_imports,
     constructs.check_replaced,
@@ -69,7 +71,22 @@ def check_bundle(
             tuple(one for one in read if isinstance(one, RegoFile)), frozenset(), program.data, input_schema
         )
         found |= set(reach.check_builtins(whole))
+    found |= {_deciding(one) for one in read if isinstance(one, RegoFile) and one.path in tests and _decides(one)}
     return tuple(sorted({*unreadable, *_unloadable(bundle, readable=not unreadable), *found}))
+
+
+def _decides(test: RegoFile) -> bool:
+    """Whether a file that is called a test is in a package whose rules decide.
+
+    The gateway leaves tests out when it decides, and OPA does not: a rule there would hold in the one and not in the
+    other, and the test beside it would pass all the same.
+    """
+    return not test.package[-1].endswith(_TEST_PACKAGE)
+
+
+def _deciding(test: RegoFile) -> Problem:
+    message = f"is called a test, so no rule in it ever decides, and is in the package {test.package_name}, which does"
+    return Problem(test.path, 1, "test_decides", f"{message}; tests are in {test.package_name}{_TEST_PACKAGE}")
 
 
 def _unloadable(bundle: PolicyBundle, *, readable: bool) -> Iterator[Problem]:

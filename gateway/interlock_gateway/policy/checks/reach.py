@@ -1,16 +1,19 @@
 """What rules refer to: built-in functions, input, settings, other rules; and conditions that can never hold."""
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 from interlock_gateway.policy.checks.builtin_list import allowed_builtins, why_refused
 from interlock_gateway.policy.checks.input_paths import NoSuchFieldError, possible_values
 from interlock_gateway.policy.checks.problems import Problem
-from interlock_gateway.policy.checks.program import CUSTOM, Program, is_collected
+from interlock_gateway.policy.checks.program import CUSTOM, FINDINGS, Program, is_collected
 from interlock_gateway.policy.checks.suggestions import meant
 from interlock_gateway.policy.checks.syntax import Reference, RegoFile, Rule, literal, reference
 
 SETTINGS = ("interlock", "settings")
+_BETWEEN = {"Lt": operator.lt, "Le": operator.le, "Gt": operator.gt, "Ge": operator.ge}
+_TURNED = {"Lt": "Gt", "Le": "Ge", "Gt": "Lt", "Ge": "Le"}
 # What is asked of the policies: by the gateway of its own engine, and of an OPA server.
 ENTRY_POINTS = (("interlock", "decision"), ("interlock", "response"))
 # What a bundle for an OPA server has in its data, and a directory has not.
@@ -87,7 +90,17 @@ def check_use(program: Program) -> Iterator[Problem]:
             if is_collected(file, rule) or name in ENTRY_POINTS or name in program.used or rule.name in reported:
                 continue
             reported.add(rule.name)
-            yield Problem(file.path, rule.line, "rule_unused", f"nothing uses {rule.name}, so it has no effect")
+            message = f"nothing uses {rule.name}, so it has no effect{_meant_to_be_found(file, rule)}"
+            yield Problem(file.path, rule.line, "rule_unused", message)
+
+
+def _meant_to_be_found(file: RegoFile, rule: Rule) -> str:
+    """What may be meant by an operator's rule that is no finding, by its name or its package."""
+    if file.package[: len(CUSTOM)] != CUSTOM:
+        return ""
+    if rule.name == FINDINGS:
+        return f"; findings are in the package {'.'.join(CUSTOM)}"
+    return meant(rule.name, (FINDINGS,)) if "did you mean" in meant(rule.name, (FINDINGS,)) else ""
 
 
 def check_conditions(program: Program) -> Iterator[Problem]:
@@ -101,6 +114,12 @@ def check_conditions(program: Program) -> Iterator[Problem]:
                     listed = ", ".join(sorted(str(one) for one in values))
                     message = f"{compared} is never {value!r}; it is one of {listed}"
                     yield Problem(file.path, line, "never_fires", message)
+            for compared, sign, bound in _bounds(rule):
+                values = _values(program, file, compared)
+                numbers = sorted(value for value in values or () if _is_number(value))
+                if numbers and not any(_BETWEEN[sign](value, bound) for value in numbers):
+                    message = f"{compared} is one of {', '.join(map(str, numbers))}, so this never holds"
+                    yield Problem(file.path, compared.line, "never_fires", message)
 
 
 def _check_path(program: Program, file: RegoFile, found: Reference) -> Iterator[Problem]:
@@ -149,6 +168,23 @@ def _constant_conditions(file: RegoFile, rule: Rule) -> Iterator[Problem]:
                 yield Problem(file.path, line, "never_fires", "the condition is always false, so the rule never fires")
 
 
+def _bounds(rule: Rule) -> Iterator[tuple[Reference, str, Any]]:
+    """References that are compared with numbers by their size, as if they stood on the left: `ref > 2`."""
+    for node in rule.nodes("BoolExpr"):
+        if node["op"] in _BETWEEN:
+            for one, other, sign in (
+                (node["lhs"], node["rhs"], node["op"]),
+                (node["rhs"], node["lhs"], _TURNED[node["op"]]),
+            ):
+                found, bound = reference(one), literal(other)
+                if found is not None and _is_number(bound):
+                    yield found, sign, bound
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _comparisons(rule: Rule) -> Iterator[tuple[Reference, Any, int]]:
     """References into anything that are compared with constants: `ref == "x"`, `ref in {"x", "y"}`."""
     for node in rule.nodes("BoolExpr"):
@@ -165,7 +201,7 @@ def _compared(one: Any, others: list[Any], line: int) -> Iterator[tuple[Referenc
     found = reference(one)
     for other in others:
         value = literal(other)
-        if found is not None and isinstance(value, str):
+        if found is not None and (isinstance(value, str) or _is_number(value)):
             yield found, value, line
 
 

@@ -2,21 +2,28 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import regorus
 
 from interlock_gateway.policy.bundle import TEST_SUFFIX, PolicyBundle
 from interlock_gateway.policy.checks.report import TestReport, TestResult
-from interlock_gateway.policy.checks.syntax import RegoFile, parse
+from interlock_gateway.policy.checks.syntax import RegoFile, Rule, parse
 from interlock_gateway.policy.embedded.linking import LinkedModule, link, relocate
 
 TEST_PREFIX = "test_"
 
 
-def run_rego_tests(bundle: PolicyBundle, counted: Collection[str] | None = None) -> TestReport:
+def run_rego_tests(
+    bundle: PolicyBundle,
+    counted: Collection[str] | None = None,
+    *,
+    on_test: Callable[[str], None] = lambda _: None,
+) -> TestReport:
     """Run every test of the bundle, each for itself; of the files `counted`, or all, it is told what they reach.
+
+    `on_test` is told each test's place and name before it begins: it may never end.
 
     Evaluates the policies in this process: give it only what this process may hang or die of.
     """
@@ -28,7 +35,7 @@ def run_rego_tests(bundle: PolicyBundle, counted: Collection[str] | None = None)
     engine.add_data_json(bundle.data_json)
     tests = [file for path, source in bundle.tests if isinstance(file := parse(path, source), RegoFile)]
     results = tuple(
-        TestResult(file.path, rule.line, rule.name, _failure(engine, file, rule.name, linked))
+        TestResult(file.path, rule.line, rule.name, _failure(engine, file, rule, linked, on_test))
         for file in tests
         for rule in file.rules
         if rule.name.startswith(TEST_PREFIX)
@@ -40,9 +47,12 @@ def run_rego_tests(bundle: PolicyBundle, counted: Collection[str] | None = None)
     return TestReport(results, not_covered, sum(lines for file, lines in reached.items() if file in told))
 
 
-def _failure(engine: Any, file: RegoFile, name: str, linked: tuple[LinkedModule, ...]) -> str:
+def _failure(
+    engine: Any, file: RegoFile, rule: Rule, linked: tuple[LinkedModule, ...], on_test: Callable[[str], None]
+) -> str:
+    on_test(f"{file.path}:{rule.line}: {rule.name}")
     try:
-        answer = engine.eval_rule_as_json(f"data.{file.package_name}.{name}")
+        answer = engine.eval_rule_as_json(f"data.{file.package_name}.{rule.name}")
     except RuntimeError as error:
         return relocate(str(error).split("Stack backtrace:")[0].strip(), linked)
     return "" if answer == "true" else "is not true"

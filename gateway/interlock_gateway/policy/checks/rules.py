@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from interlock_gateway.policy.checks import obligations
 from interlock_gateway.policy.checks.metadata import metadata_above
 from interlock_gateway.policy.checks.problems import Problem
 from interlock_gateway.policy.checks.program import CUSTOM, Program, contributes, holds_findings
@@ -83,6 +84,11 @@ def _complaints(file: RegoFile, fields: dict[Any, Any]) -> Iterator[str]:
     code = literal(fields.get("code"))
     if isinstance(code, str) and not _CODE.fullmatch(code):
         yield f"the code {code!r} is not in lower case with underscores"
+    for name in ("message", "note"):
+        if not isinstance(literal(fields.get(name)), str) and literal(fields.get(name)) is not NotImplemented:
+            yield f"the finding's {name} is no text"
+    if "obligations" in fields:
+        yield from obligations.complaints(fields["obligations"])
     expected = expected_rule_name(file)
     if literal(fields.get("rule")) != expected:
         yield f'the finding\'s rule must be "{expected}", after its place'

@@ -89,6 +89,11 @@ class RegoFile:
         found = (_reference(call["fcn"]) for rule in self.rules for call in rule.nodes("Call"))
         return tuple(self._resolved(reference) for reference in found if reference)
 
+    def read_by(self, rule: Rule) -> Iterator[Reference]:
+        """What one of the rules refers to and calls, imports resolved."""
+        called = (_reference(call["fcn"]) for call in rule.nodes("Call"))
+        yield from (self._resolved(one) for one in (*references(rule.node), *called) if one)
+
     def _resolved(self, reference: Reference) -> Reference:
         target = self.imports.get(reference.base)
         if target is None:

@@ -31,8 +31,7 @@ def explain_here(bundle: PolicyBundle, input_json: str) -> dict[str, Any]:
     near = tuple(writer.near(one) for one in nearness.near())
     # Last, because it changes what the prober's data are and back.
     fired = tuple(writer.fired(list(nearness.fired())))
-    heard = prober.value(_HEARD)
-    return asdict(Report(fired, near, tuple(heard) if isinstance(heard, list) else ()))
+    return asdict(Report(fired, near, tuple(_findings_in(prober.value(_HEARD)))))
 
 
 class _Writer:
@@ -115,8 +114,7 @@ class _Writer:
         return [one for one in self._findings() if one.get("rule") == rule]
 
     def _findings(self) -> list[Mapping[str, Any]]:
-        found = [self._prober.value(name) for name in _FINDINGS]
-        return [one for some in found if isinstance(some, list) for one in some if isinstance(one, Mapping)]
+        return [one for name in _FINDINGS for one in _findings_in(self._prober.value(name))]
 
     def _verdict_setting(self, definition: Definition) -> str:
         """The setting that a rule's verdict is, by its full name; empty when it is none."""
@@ -132,6 +130,11 @@ class _Writer:
         if isinstance(said, str):
             return said
         return _text(self._looking.expression(definition, field))
+
+
+def _findings_in(value: Any) -> list[Mapping[str, Any]]:
+    """Those that are findings at all: a rule may give anything, and what is none denies the call."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def _text(value: Any) -> str:

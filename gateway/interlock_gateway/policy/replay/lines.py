@@ -17,6 +17,7 @@ _BEGINNING = re.compile(
     + _TEXT
     + rb',"timestamp":"([^"]*)"'
 )
+_OF_THE_LOG = re.compile(rb'\{"v":1,"sequence":\d+,"previous":"[0-9a-f]{64}","kind":"(?!receipt"|intent")\w+"')
 _REST = re.compile(
     rb',"path":"[^"]*","labels":\{[^{}]*\},"bundles":\{"interlock":\{"revision":"([^"\\]*)"\}\},"requested_by":'
     + _TEXT
@@ -63,6 +64,11 @@ def beginning(line: bytes) -> Beginning | None:
     if found is None:
         return None
     return Beginning(int(found[1]), found[2], found[3], found[4], found.end())
+
+
+def of_the_log_itself(line: bytes) -> bool:
+    """Whether a line tells of the log, such as where a segment begins and ends, and of no call."""
+    return _OF_THE_LOG.match(line) is not None
 
 
 def recorded(line: bytes) -> Recorded | None:

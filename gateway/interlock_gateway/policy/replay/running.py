@@ -9,7 +9,7 @@ from typing import TypeAlias
 from interlock_gateway.audit.segments import list_segments, read_raw_lines
 from interlock_gateway.policy.bundle import PolicyBundle
 from interlock_gateway.policy.replay.crew import Crew, Job
-from interlock_gateway.policy.replay.lines import beginning
+from interlock_gateway.policy.replay.lines import beginning, of_the_log_itself
 from interlock_gateway.policy.replay.period import Period
 from interlock_gateway.policy.replay.tally import Tally
 
@@ -80,7 +80,11 @@ def _wanted(plan: Plan, progress: Progress) -> Iterator[bytes]:
     unfinished: dict[bytes, bytes] = {}
     for line in _lines(plan.directory, progress):
         begun = beginning(line)
-        if begun is None or begun.kind not in {RECEIPT, INTENT} or not plan.period.has(begun.timestamp):
+        if begun is None:
+            # Nobody knows what stood there, and so whether it would change.
+            progress.tally.unreadable += not of_the_log_itself(line)
+            continue
+        if begun.kind not in {RECEIPT, INTENT} or not plan.period.has(begun.timestamp):
             continue
         if begun.kind == INTENT:
             unfinished[begun.decision_id] = line

@@ -21,5 +21,5 @@ findings contains {
 written_out if {
 	query.dynamic == false
 	is_array(query.functions)
-	count({name | some name in query.functions; data.interlock.settings.sql.evaluating_functions[name]}) == 0
+	count({name | some name in called; data.interlock.settings.sql.evaluating_functions[name]}) == 0
 }

@@ -27,6 +27,14 @@ reaching contains statement if {
 	reaching_function(name)
 }
 
+# With its schema, as the whole call tells it.
+reaching contains statement if {
+	is_array(query.calls)
+	some name in query.calls
+	data.interlock.settings.sql.reaching_functions[name]
+	some statement in query.statements
+}
+
 # SQLite reads from some functions as from tables, without parentheses.
 reaching contains statement if {
 	some statement in query.statements

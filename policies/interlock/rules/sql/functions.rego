@@ -15,6 +15,6 @@ findings contains {
 }
 
 changing_functions contains name if {
-	some name in query.functions
+	some name in called
 	data.interlock.settings.sql.changing_functions[name]
 }

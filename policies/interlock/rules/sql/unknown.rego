@@ -67,8 +67,17 @@ unknown_functions contains "functions that are not told" if not calls_told
 
 calls_told if is_array(query.calls)
 
-# Another rule speaks of it.
+# Another rule speaks of it, and does no less: what is known to do harm is never let off for that.
+known_otherwise(name) if data.interlock.settings.sql.reaching_functions[name]
+
+known_otherwise(name) if data.interlock.settings.sql.changing_functions[name]
+
 known_otherwise(name) if {
-	some list in ["changing_functions", "evaluating_functions", "reaching_functions"]
-	data.interlock.settings.sql[list][name]
+	data.interlock.settings.sql.evaluating_functions[name]
+	not dynamic_is_looser
+}
+
+dynamic_is_looser if {
+	data.interlock.settings.sql.unknown_functions == "deny"
+	data.interlock.settings.sql.dynamic != "deny"
 }

@@ -53,6 +53,25 @@ test_sql_unknown_leaves_those_on_other_lists_to_other_rules if {
 	}
 }
 
+# Lists name functions with their schema too, and then it is these rules that have to see them.
+test_sql_unknown_leaves_a_function_with_its_schema_to_the_rule_that_speaks_of_it if {
+	call := calling(destroying, ["app.purge"])
+	every place in [["changing_functions", "sql/functions"], ["evaluating_functions", "sql/dynamic"], ["reaching_functions", "sql/files"]] {
+		[list, rule] := place
+		asked := object.union(data.interlock.settings.sql, {list: {"app.purge": true}})
+		silent("sql/unknown") with input as call with data.interlock.settings.sql as asked
+		count(verdicts(rule)) == 1 with input as call with data.interlock.settings.sql as asked
+	}
+}
+
+test_sql_unknown_denies_what_another_rule_would_only_ask_about if {
+	verdicts("sql/unknown") == {"deny"} with input as calling(destroying, ["query_to_xml"])
+		with data.interlock.settings.sql.unknown_functions as "deny"
+	silent("sql/unknown") with input as calling(destroying, ["query_to_xml"])
+		with data.interlock.settings.sql.unknown_functions as "deny"
+		with data.interlock.settings.sql.dynamic as "deny"
+}
+
 making(statement) := querying(
 	changing,
 	object.union({"kind": "create", "object": "table", "effect": "schema", "verbs": ["create"]}, statement),

@@ -18,12 +18,21 @@ taint_findings contains {
 	sending_verdict != "allow"
 }
 
-sending_verdict := data.interlock.settings.taint.both_sends if {
+# The strictest of those that apply: to have read more never makes it looser.
+sending_verdict := "deny" if "deny" in sending_verdicts
+
+else := "checkpoint" if "checkpoint" in sending_verdicts
+
+else := "allow" if sending_verdicts == {"allow"}
+
+else := "deny" if count(sending_verdicts) > 0
+
+sending_verdicts contains data.interlock.settings.taint.untrusted_sends if untrusted
+
+sending_verdicts contains data.interlock.settings.taint.sensitive_sends if sensitive
+
+sending_verdicts contains data.interlock.settings.taint.both_sends if {
 	untrusted
-	sensitive
-} else := data.interlock.settings.taint.untrusted_sends if {
-	untrusted
-} else := data.interlock.settings.taint.sensitive_sends if {
 	sensitive
 }
 

@@ -34,6 +34,18 @@ test_taint_sends_does_what_the_settings_say if {
 		with data.interlock.settings.taint.untrusted_sends as "deny"
 }
 
+test_taint_sends_is_no_looser_for_who_has_read_more if {
+	both := marked(reaching_out(changing), ["sensitive", "untrusted"])
+	verdicts("taint/sends") == {"deny"} with input as both with data.interlock.settings.taint.untrusted_sends as "deny"
+	verdicts("taint/sends") == {"deny"} with input as both with data.interlock.settings.taint.sensitive_sends as "deny"
+	verdicts("taint/sends") == {"checkpoint"} with input as both with data.interlock.settings.taint.both_sends as "allow"
+}
+
+test_taint_sends_denies_when_the_settings_say_no_verdict if {
+	verdicts("taint/sends") == {"deny"} with input as marked(reaching_out(changing), ["untrusted"])
+		with data.interlock.settings.taint.untrusted_sends as "nonsense"
+}
+
 test_taint_sends_is_silent_inside_and_in_clean_sessions if {
 	every call in [marked(changing, ["untrusted"]), marked(reading, ["untrusted"]), reaching_out(changing)] {
 		silent("taint/sends") with input as call
