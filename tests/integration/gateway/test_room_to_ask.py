@@ -50,7 +50,7 @@ async def test_one_agent_with_many_sessions_leaves_room_for_others_to_ask(socket
     async with (
         bench(socket_directory, limits=limits, identity=identity) as at,
         person(at.gateway),
-        Gateway(at.gateway.endpoints.agents[1], token=token) as mallory,
+        Gateway(at.gateway.endpoints.agents[1], token=token, patience=0) as mallory,
     ):
         for number in range(8):
             await mallory.session(f"m{number}").call("wreck", X, call_id="c", checkpoint_mode="detach")

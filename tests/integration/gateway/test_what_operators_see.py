@@ -232,7 +232,7 @@ BAD = {
     "another package": ("bad.rego", "package interlock\n\nverdict := 1\n", "interlock.custom"),
     "a test that fails": (
         "bad_test.rego",
-        "package interlock.custom\n\ntest_nothing_holds if {\n\t1 == 2\n}\n",
+        "package interlock.custom_test\n\ntest_nothing_holds if {\n\t1 == 2\n}\n",
         "test_nothing_holds",
     ),
     "an unknown setting": ("../data.yaml", "settings:\n  confidence:\n    minimum: 3\n", "confidence.minimum"),
