@@ -31,13 +31,14 @@ from interlock_gateway.pipeline.resolve import RESOLVE_TOOL, Resolver
 from interlock_gateway.pipeline.resumptions import Caller
 from interlock_gateway.pipeline.run import CallRun
 from interlock_gateway.pipeline.settling import Settling
-from interlock_gateway.pipeline.shared_answer import answer_to_come, hand_on, joined
+from interlock_gateway.pipeline.shared_answer import SharedAnswers, answer_to_come, hand_on
 from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.pipeline.tracing_port import Step
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
+from interlock_gateway.sessions.arrivals import Arrival, Arrivals
 from interlock_gateway.sessions.gate import Gate
-from interlock_gateway.sessions.live import LiveSession, RememberedCall, RunningCall
+from interlock_gateway.sessions.live import LiveSession
 
 
 class CallPipeline:
@@ -56,6 +57,8 @@ class CallPipeline:
         self._asking = Asking(parts)
         self._reflection = Reflection(self._steps)
         self._redeeming = Redeeming(self._steps, self._asking, self._reflection)
+        self._shared = SharedAnswers(parts, self._asking)
+        self._arrivals = Arrivals()
         self._draining = False
         self.held = HeldCalls(parts, self)
         self.gate = Gate(parts.settings.max_calls_in_flight)
@@ -86,14 +89,19 @@ class CallPipeline:
         check_call_id(request.call_id)
         started = self._parts.clock.monotonic()
         self.gate.enter(principal.id)
+        resolves = request.tool == RESOLVE_TOOL
+        arrival = self._arrivals.arrive(principal.id, request.session_id, is_answer=resolves)
         try:
-            if request.tool != RESOLVE_TOOL and (turn := self.gate.begin(principal.id)) is not None:
+            if not resolves and (turn := self.gate.begin(principal.id)) is not None:
+                arrival.waits_to_begin = True
                 await turn
+                arrival.waits_to_begin = False
             live = await self._parts.sessions.admit(principal, request.session_id)
-            result = await self._once(principal, live, request, on_event)
+            result = await self._once(principal, live, request, on_event, arrival)
         except StateError as error:
             raise unavailable(error) from None
         finally:
+            arrival.leave()
             self.gate.leave(principal.id)
         if result.status is CallStatus.AWAITING_CHECKPOINT:
             return await self._answered(principal, request, result, started, on_event)
@@ -210,50 +218,41 @@ class CallPipeline:
     # -- one call id, one outcome (PIPE-10) --
 
     async def _once(
-        self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink
+        self, principal: Principal, live: LiveSession, request: CallRequest, on_event: EventSink, arrival: Arrival
     ) -> CallResult:
         run = self._beginnings.run(principal, live, request, on_event)
         live.facts.last_call_at = run.received_at
         if not request.call_id:
             # Nobody knows the id that was made for this call yet, so nobody can repeat it while it runs.
-            return await (joined(run, self._parts) or self._through(run))
-        if (earlier := await self._earlier(run)) is not None:
+            return await (self._shared.joined(run, arrival) or self._through(run, arrival=arrival))
+        if (earlier := await self._shared.earlier(run, arrival)) is not None:
             self._parts.tracer.ended(run, earlier)
             await self._parts.sessions.taint(live, tuple(live.facts.taints))
             return earlier
-        return await self._through(run, answer_to_come(run))
-
-    async def _earlier(self, run: CallRun) -> CallResult | None:
-        live, call_id = run.live, run.call_id
-        known = live.running.get(call_id) or live.remembered.get(call_id)
-        if known is None and not run.read_only:  # nor when its tool has gone: what it did, it did
-            record = await self._parts.store.calls.find_call(run.session_id, call_id)
-            if record is not None:
-                return await self._asking.known(run, await self._parts.store.calls.outcome_of(record))
-            known = live.running.get(call_id) or live.remembered.get(call_id)
-        if known is None or (
-            isinstance(known, RememberedCall) and known.result.status is CallStatus.REFLECTION_REQUIRED
-        ):
-            return None
-        if known.request_digest != run.request_digest:
-            raise RequestError(
-                RequestFault.CALL_ID_REUSED, f"call id {call_id} was used for another call", field="call_id"
-            )
-        return await asyncio.shield(known.answer) if isinstance(known, RunningCall) else known.result
+        return await self._through(run, answer_to_come(run), arrival)
 
     # -- the steps --
 
-    async def _through(self, run: CallRun, answer: "asyncio.Future[CallResult] | None" = None) -> CallResult:
-        """Wait for the call's turn, then take it to its end; `answer`, when given, gets what everybody is told."""
+    async def _through(
+        self, run: CallRun, answer: "asyncio.Future[CallResult] | None" = None, arrival: Arrival | None = None
+    ) -> CallResult:
+        """Wait for the call's turn, then take it to its end; `answer`, when given, gets what everybody is told.
+
+        With an `arrival` it takes its place behind the calls of its session that came before it.
+        """
         turnstile = run.live.turnstile
         shared = run.tool is None or run.tool.classification.concurrency_safe
         if self._parts.hooks is not None:
             self._parts.hooks.received(run)
-        if not turnstile.idle:
-            run.on_event(WaitingEvent(turnstile.ahead()))
         try:
             with run.trace.step(Step.TURN):
-                run.elsewhere_s += await turnstile.acquire(shared=shared)
+                if arrival is not None and (turn := arrival.turn()) is not None:
+                    await turn
+                if not turnstile.idle:
+                    run.on_event(WaitingEvent(turnstile.ahead()))
+                run.elsewhere_s += await turnstile.acquire(
+                    shared=shared, standing=None if arrival is None else arrival.leave
+                )
         except BaseException as error:
             self._ended(run, answer, error)
             raise

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from interlock_gateway.pipeline.ports import Crossing
 
@@ -30,12 +31,13 @@ class Turnstile:
         """How many calls are waiting already."""
         return len(self._waiting)
 
-    async def acquire(self, *, shared: bool) -> float:
+    async def acquire(self, *, shared: bool, standing: Callable[[], None] | None = None) -> float:
         """Wait for a place; for how many seconds calls of this session here were in the way.
 
-        Raises `StateUnavailableError` when other replicas cannot be kept out.
+        `standing` is called as soon as it stands in line: whoever comes after that goes behind it. Raises
+        `StateUnavailableError` when other replicas cannot be kept out.
         """
-        waited_s = await self._acquire_here(shared=shared)
+        waited_s = await self._acquire_here(shared=shared, standing=standing)
         if self._crossing is None:
             return waited_s
         try:
@@ -53,13 +55,17 @@ class Turnstile:
             self._crossing.leave(self._session_id)
         self._release_here(shared=shared)
 
-    async def _acquire_here(self, *, shared: bool) -> float:
+    async def _acquire_here(self, *, shared: bool, standing: Callable[[], None] | None) -> float:
         if not self._waiting and self._free_for(shared=shared):
             self._take(shared=shared)
+            if standing is not None:
+                standing()
             return 0.0
         loop = asyncio.get_running_loop()
         began, place = loop.time(), loop.create_future()
         self._waiting.append((shared, place))
+        if standing is not None:
+            standing()
         try:
             await place
         except asyncio.CancelledError:

@@ -53,13 +53,13 @@ from interlock_gateway.isolation.process import start_isolated
 
 os.close(os.open(os.ttyname(0), os.O_RDWR))
 os.close(os.open("/dev/tty", os.O_RDWR))
-pressed = []
-for number in (signal.SIGINT, signal.SIGTSTP):
-    signal.signal(number, lambda number, frame: pressed.append(number))
+keys = {signal.SIGINT, signal.SIGTSTP}
 process, ours = start_isolated(Path(sys.argv[1]), environment={})
-print(ours.recv(65536).decode(), flush=True)
-while len(pressed) < 2:
-    signal.pause()
+found = ours.recv(65536).decode()
+signal.pthread_sigmask(signal.SIG_BLOCK, keys)
+print(found, flush=True)
+while keys:
+    keys.discard(signal.sigwait(keys))
 ours.send(b"?")
 print(ours.recv(64).decode(), process.poll(), flush=True)
 ours.close()
