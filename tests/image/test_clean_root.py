@@ -22,6 +22,7 @@ from typing import Any
 import grpc
 import jsonschema_rs
 import pytest
+from child_processes import children_of
 from clean_root import USER, Builder, NoCleanRootError, Played, debian, workplace
 from cyclonedx import schema as cyclonedx_schema
 from dockerfile import ROOT
@@ -165,7 +166,7 @@ def test_the_gateway_serves_from_it_as_65532_on_a_root_that_cannot_be_written(im
             assert asyncio.run(health(state / "agent.sock")) == health_pb2.HealthCheckResponse.SERVING
             assert ids_of(serving) == {f"{USER}\t{USER}\t{USER}\t{USER}"}
             assert {file.stat().st_uid for file in state.rglob("*")} - {0} == {USER}
-            inside = int(next(iter(children_of(serving.pid))))
+            inside = next(iter(children_of(serving.pid)))
             os.kill(inside, signal.SIGTERM)
             assert serving.wait(PATIENCE_S) == 0
         finally:
@@ -220,10 +221,6 @@ async def health(socket: Path) -> int:
     return int(answer.status)
 
 
-def children_of(process: int) -> list[str]:
-    return Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()
-
-
 def ids_of(serving: "subprocess.Popen[str]") -> set[str]:
     """The users that the gateway and its workers run as."""
     found, waiting = set(), children_of(serving.pid)
@@ -231,7 +228,7 @@ def ids_of(serving: "subprocess.Popen[str]") -> set[str]:
         process = waiting.pop()
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
         found |= {line.removeprefix("Uid:").strip() for line in status.splitlines() if line.startswith("Uid:")}
-        waiting += children_of(int(process))
+        waiting |= children_of(process)
     return found
 
 

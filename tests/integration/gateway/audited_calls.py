@@ -103,10 +103,10 @@ async def cancelled(found: Audited, name: str, call_id: str, where: str = "s") -
     found.slow.started.clear()
     found.slow.ended.clear()
     calling = asyncio.create_task(found.at.agent.session(where).call(name, {}, call_id=call_id, timeout=30))
-    await asyncio.wait_for(found.slow.started.wait(), 5)
+    await asyncio.wait_for(found.slow.started.wait(), 30)
     calling.cancel()
     await asyncio.gather(calling, return_exceptions=True)
-    await asyncio.wait_for(found.slow.ended.wait(), 5)
+    await asyncio.wait_for(found.slow.ended.wait(), 30)
 
 
 async def malformed(at: Bench, call_id: str) -> None:

@@ -16,7 +16,7 @@ async def scraped(at: Bench) -> str:
     """What `/metrics` says now."""
 
     def read() -> str:
-        with urllib.request.urlopen(f"http://{at.gateway.endpoints.metrics}/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://{at.gateway.endpoints.metrics}/metrics", timeout=30) as answer:
             text: bytes = answer.read()
         return text.decode()
 

@@ -76,10 +76,10 @@ async def test_health_is_told_and_watched(at: Bench, address: str) -> None:
     async with grpc.aio.insecure_channel(address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         for service in ("", "interlock.v1.GatewayService"):
-            answer = await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=5)
+            answer = await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=30)
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await stub.Check(health_pb2.HealthCheckRequest(service="no.such"), timeout=5)
+            await stub.Check(health_pb2.HealthCheckRequest(service="no.such"), timeout=30)
         assert caught.value.code() is grpc.StatusCode.NOT_FOUND
         unknown = stub.Watch(health_pb2.HealthCheckRequest(service="no.such"))
         assert (await unknown.read()).status == health_pb2.HealthCheckResponse.SERVICE_UNKNOWN

@@ -163,7 +163,7 @@ async def test_a_hang_up_and_a_deadline_reach_the_provider_at_once(socket_direct
         hung_up, expired = [], []
         for _ in range(ENDS):
             calling, known = asyncio.create_task(session.call("stuck", {}, timeout=30)), len(times)
-            await asyncio.wait_for(started.wait(), 5)
+            await asyncio.wait_for(started.wait(), 30)
             calling.cancel()
             due = time.monotonic()
             await asyncio.gather(calling, return_exceptions=True)

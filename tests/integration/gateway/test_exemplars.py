@@ -23,7 +23,7 @@ async def as_openmetrics(at: Bench) -> tuple[str, str]:
     def read() -> tuple[str, str]:
         url = f"http://{at.gateway.endpoints.metrics}/metrics"
         asked = urllib.request.Request(url, headers={"Accept": "application/openmetrics-text; version=1.0.0"})
-        with urllib.request.urlopen(asked, timeout=5) as answer:
+        with urllib.request.urlopen(asked, timeout=30) as answer:
             return answer.headers["content-type"], answer.read().decode()
 
     return await asyncio.to_thread(read)

@@ -260,9 +260,9 @@ async def test_a_cancelled_call_ends_what_the_interceptor_waits_for(
 
     async with bench(socket_directory, extensions=installer.interceptors(Asked(slow), timeout_s=30)) as at:
         calling = asyncio.create_task(at.agent.session("s").call("echo", {"text": "x"}))
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 30)
         calling.cancel()
-        await asyncio.wait_for(ended.wait(), 5)
+        await asyncio.wait_for(ended.wait(), 30)
         await asyncio.gather(calling, return_exceptions=True)
         await eventually(at.gateway.idle)
         assert at.ledger.ran == []

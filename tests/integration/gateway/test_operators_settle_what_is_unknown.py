@@ -52,9 +52,9 @@ async def left_unknown(at: Bench, slow: Slow, name: str) -> str:
     previewed = await session.call("slow", {"name": name})
     assert previewed.pending is not None
     applying = asyncio.create_task(session.resolve("apply", "go", timeout=30))
-    await asyncio.wait_for(slow.started.wait(), 5)
+    await asyncio.wait_for(slow.started.wait(), 30)
     applying.cancel()
-    await asyncio.wait_for(slow.ended.wait(), 5)
+    await asyncio.wait_for(slow.ended.wait(), 30)
     await asyncio.gather(applying, return_exceptions=True)
     await eventually(at.gateway.idle)
     return previewed.pending.pending_id

@@ -32,7 +32,7 @@ async def test_a_client_takes_the_certificate_that_was_put_in_place_of_its_old_o
     async with behind_tls(socket_directory) as at:
         shown = Shown(at, tmp_path)
         shown.is_now(at.pki.servers.leaf(AGENT))  # nobody who vouches for clients
-        async with Gateway(at.address, tls=shown.tls, timeout=5) as gateway:
+        async with Gateway(at.address, tls=shown.tls, timeout=30) as gateway:
             session = gateway.session("s")
             with pytest.raises(GatewayUnavailableError):
                 await session.call("echo", {"text": "x"})
@@ -56,7 +56,7 @@ async def test_so_does_a_client_for_threads(socket_directory: Path, tmp_path: Pa
         shown.is_now(at.pki.servers.leaf(AGENT))
 
         def used() -> str:
-            with SyncGateway(at.address, tls=shown.tls, timeout=5) as gateway:
+            with SyncGateway(at.address, tls=shown.tls, timeout=30) as gateway:
                 session = gateway.session("s")
                 with pytest.raises(GatewayUnavailableError):
                     session.call("echo", {"text": "x"})

@@ -150,7 +150,7 @@ async def test_a_call_under_way_finishes_on_the_definition_it_began_with(socket_
     async with bench(socket_directory, tools=lambda _: [slow]) as at, operating(at) as admin:
         session = at.agent.session("s")
         under_way = asyncio.create_task(session.call("slow", {}))
-        await asyncio.wait_for(started.wait(), 5)
+        await asyncio.wait_for(started.wait(), 30)
         waiting = asyncio.create_task(session.call("slow", {}))
         await eventually(lambda: at.gateway.rooms.pipeline.in_flight == 2)
         assert await admin.unregister_provider("ledger") == 1

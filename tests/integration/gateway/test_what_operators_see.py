@@ -28,7 +28,7 @@ HUB = "interlock.v1.ProviderHubService"
 async def health_of(at: Bench, service: str = "") -> Any:
     async with grpc.aio.insecure_channel(at.gateway.endpoints.agents[0]) as channel:
         request = health_pb2.HealthCheckRequest(service=service)
-        return (await health_pb2_grpc.HealthStub(channel).Check(request, timeout=5)).status
+        return (await health_pb2_grpc.HealthStub(channel).Check(request, timeout=30)).status
 
 
 @pytest.fixture(autouse=True)
@@ -43,9 +43,9 @@ async def test_a_gateway_with_all_its_parts_serves(at: Bench) -> None:
         async with grpc.aio.insecure_channel(address) as channel:
             stub = health_pb2_grpc.HealthStub(channel)
             for service in ("", GATEWAY, ADMIN):
-                assert (await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=5)).status == 1
+                assert (await stub.Check(health_pb2.HealthCheckRequest(service=service), timeout=30)).status == 1
             with pytest.raises(grpc.aio.AioRpcError) as unknown:
-                await stub.Check(health_pb2.HealthCheckRequest(service="made.up"), timeout=5)
+                await stub.Check(health_pb2.HealthCheckRequest(service="made.up"), timeout=30)
             assert unknown.value.code() is grpc.StatusCode.NOT_FOUND
 
 

@@ -44,7 +44,7 @@ async def test_calls_that_ended_are_told_with_their_outcome(at: Bench) -> None:
     assert changed.result.text == "was first"
     assert changed.received_at is not None
     assert changed.finished_at is not None
-    assert (await session.wait_call("changed", timeout=5)).state is CallState.COMPLETED
+    assert (await session.wait_call("changed", timeout=30)).state is CallState.COMPLETED
 
 
 @pytest.mark.req("CHK-4", "SEC-7")

@@ -24,7 +24,7 @@ def web(at: TlsBench, directory: Path, leaf: Leaf | None) -> httpx2.AsyncClient:
     if leaf is not None:
         leaf.written(directory, "mcp-client")
         context.load_cert_chain(directory / "mcp-client.crt", directory / "mcp-client.key")
-    return httpx2.AsyncClient(verify=context, timeout=5.0)
+    return httpx2.AsyncClient(verify=context, timeout=30.0)
 
 
 def url(at: TlsBench) -> str:

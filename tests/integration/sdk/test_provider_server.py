@@ -175,9 +175,9 @@ async def test_cancelling_the_call_cancels_the_tool() -> None:
     async with ToolServer([wait], "127.0.0.1:0") as server, grpc.aio.insecure_channel(server.address) as channel:
         call = ToolProviderServiceStub(channel).Execute(asking("wait"))
         reading = asyncio.ensure_future(call.read())
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 30)
         call.cancel()
-        await asyncio.wait_for(ended.wait(), 5)
+        await asyncio.wait_for(ended.wait(), 30)
         with pytest.raises(asyncio.CancelledError):
             await reading
 
@@ -248,7 +248,7 @@ async def test_stopping_lets_a_running_call_finish() -> None:
     await server.start()
     async with grpc.aio.insecure_channel(server.address) as channel:
         reading = asyncio.ensure_future(ToolProviderServiceStub(channel).Execute(asking("slow")).read())
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 30)
         stopping = asyncio.create_task(server.stop(5.0))
         await asyncio.sleep(0)
         go_on.set()
@@ -279,7 +279,7 @@ async def test_a_port_for_probes_says_how_it_is_to_anybody_and_nothing_else_also
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
         right = (("authorization", "Bearer t0p"),)
         reading = asyncio.ensure_future(ToolProviderServiceStub(channel).Execute(asking("slow"), metadata=right).read())
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 30)
         stopping = asyncio.create_task(server.stop())
         await asyncio.sleep(0)
         answer = await health.Check(health_pb2.HealthCheckRequest())

@@ -59,7 +59,7 @@ def batch(core: Core, *tools: str, stop_on_error: bool = False) -> Any:
 async def test_a_call_that_waits_for_a_person_lets_the_later_ones_go_on() -> None:
     core = Core()
     answers = batch(core, "a", "ask", "b", "c")
-    first = [await asyncio.wait_for(anext(answers), 5) for _ in range(3)]
+    first = [await asyncio.wait_for(anext(answers), 30) for _ in range(3)]
     assert [answer.index for answer in first] == [0, 2, 3]
     core.let.set()
     assert [answer.index async for answer in answers] == [1]
@@ -69,7 +69,7 @@ async def test_a_call_that_waits_for_a_person_lets_the_later_ones_go_on() -> Non
 async def test_with_stop_on_error_waiting_for_a_person_stops_what_is_behind_it() -> None:
     core = Core()
     answers = batch(core, "a", "ask", "b", stop_on_error=True)
-    first = [await asyncio.wait_for(anext(answers), 5) for _ in range(2)]
+    first = [await asyncio.wait_for(anext(answers), 30) for _ in range(2)]
     assert [answer.index for answer in first] == [0, 2]
     stopped = first[1].outcome
     assert isinstance(stopped, RequestError)
@@ -89,7 +89,7 @@ async def test_a_mistake_of_the_gateway_in_one_call_is_that_calls_alone() -> Non
 async def test_leaving_early_cancels_what_waits_and_begins_nothing_more() -> None:
     core = Core()
     answers = batch(core, "ask", "ask", "b")
-    assert (await asyncio.wait_for(anext(answers), 5)).index == 2
+    assert (await asyncio.wait_for(anext(answers), 30)).index == 2
     await answers.aclose()
     await asyncio.sleep(0)
     assert all(task is asyncio.current_task() or task.done() or task.cancelling() for task in asyncio.all_tasks())

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from child_processes import children
 from engine_bundles import answering
 from engine_running import failure, running_engine, said
 from interlock_gateway.core.decision import GatewayErrorCode
@@ -34,12 +35,6 @@ async def a_nursery() -> AsyncIterator[Nursery]:
         yield nursery
     finally:
         nursery.end()
-
-
-def children() -> set[int]:
-    """Every process that this one started and has not waited for yet, whether it still runs or not."""
-    lists = ((task / "children").read_text() for task in Path("/proc/self/task").iterdir())
-    return {int(process_id) for words in lists for process_id in words.split()}
 
 
 def read(process_id: int, name: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from child_processes import children_of
 from recorded_decisions import Call, said, write_log
 from scheduling import place_of
 from waiting import eventually
@@ -31,13 +32,6 @@ from interlock_gateway.policy.replay.running import Plan, replay
 directory, policies, seconds = sys.argv[1:]
 replay(Plan(Path(directory), bundle(Path(policies).read_text()), processes=2, seconds=float(seconds)))
 """
-
-
-def children_of(process_id: int) -> set[int]:
-    found = set()
-    for task in Path(f"/proc/{process_id}/task").iterdir():
-        found |= {int(one) for one in (task / "children").read_text().split()}
-    return found
 
 
 def gone(process_id: int) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import pytest
 import uvloop
+from child_processes import children
 from engine_bundles import answering, bundle
 from interlock_gateway.core.decision import DecisionError
 from interlock_gateway.policy.embedded.engine import EmbeddedEngine, PoolSettings
@@ -26,11 +27,6 @@ MOST_MIB = 24.0
 Run: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 on_both_loops = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 broken_off_anywhere = pytest.mark.parametrize("turns", TURNS)
-
-
-def children() -> set[str]:
-    """Every process that this one started and has not waited for yet, whether it still runs or not."""
-    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
 
 
 def resident_mib(process_id: int) -> float:

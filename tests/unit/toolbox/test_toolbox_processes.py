@@ -7,15 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from child_processes import children
 from interlock.toolbox import line_worker
 from toolbox_workplaces import local_workplace
 
 TURNS = range(8)
-
-
-def children() -> set[str]:
-    """Every process that this one started and has not waited for yet."""
-    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
 
 
 @pytest.mark.req("BOX-6")

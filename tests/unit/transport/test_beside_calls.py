@@ -72,7 +72,7 @@ async def test_a_place_is_given_back_however_an_answer_ends() -> None:
     with pytest.raises(RequestError, match="failed"):
         await places.unary(failing)(asker("a"), None)
     task = asyncio.ensure_future(places.unary(endless)(asker("a"), None))
-    await asyncio.wait_for(begun.wait(), 5)
+    await asyncio.wait_for(begun.wait(), 30)
     assert places.taken == 1
     task.cancel()
     await asyncio.wait((task,))
