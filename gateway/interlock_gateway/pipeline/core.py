@@ -36,7 +36,7 @@ from interlock_gateway.pipeline.steps import Steps
 from interlock_gateway.pipeline.tracing_port import Step
 from interlock_gateway.providers.port import EventSink, ignore_events
 from interlock_gateway.registry.registry import GATEWAY_PROVIDER
-from interlock_gateway.sessions.arrivals import Arrival, Arrivals
+from interlock_gateway.sessions.arrivals import Arrival, Arrivals, stand_in_line
 from interlock_gateway.sessions.gate import Gate
 from interlock_gateway.sessions.live import LiveSession
 
@@ -58,7 +58,7 @@ class CallPipeline:
         self._reflection = Reflection(self._steps)
         self._redeeming = Redeeming(self._steps, self._asking, self._reflection)
         self._shared = SharedAnswers(parts, self._asking)
-        self._arrivals = Arrivals()
+        self.arrivals = Arrivals()
         self._draining = False
         self.held = HeldCalls(parts, self)
         self.gate = Gate(parts.settings.max_calls_in_flight)
@@ -90,14 +90,18 @@ class CallPipeline:
         started = self._parts.clock.monotonic()
         self.gate.enter(principal.id)
         resolves = request.tool == RESOLVE_TOOL
-        arrival = self._arrivals.arrive(principal.id, request.session_id, is_answer=resolves)
+        arrival = self.arrivals.arrive(principal.id, request.session_id, resolves=resolves)
         try:
             if not resolves and (turn := self.gate.begin(principal.id)) is not None:
                 arrival.waits_to_begin = True
                 await turn
                 arrival.waits_to_begin = False
             live = await self._parts.sessions.admit(principal, request.session_id)
-            result = await self._once(principal, live, request, on_event, arrival)
+            live.calls += 1
+            try:
+                result = await self._once(principal, live, request, on_event, arrival)
+            finally:
+                live.calls -= 1
         except StateError as error:
             raise unavailable(error) from None
         finally:
@@ -246,12 +250,8 @@ class CallPipeline:
             self._parts.hooks.received(run)
         try:
             with run.trace.step(Step.TURN):
-                if arrival is not None and (turn := arrival.turn()) is not None:
-                    await turn
-                if not turnstile.idle:
-                    run.on_event(WaitingEvent(turnstile.ahead()))
-                run.elsewhere_s += await turnstile.acquire(
-                    shared=shared, standing=None if arrival is None else arrival.leave
+                run.elsewhere_s += await stand_in_line(
+                    turnstile, arrival, lambda ahead: run.on_event(WaitingEvent(ahead)), shared=shared
                 )
         except BaseException as error:
             self._ended(run, answer, error)

@@ -30,6 +30,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateOverloadedError, UnknownRecordError, unavailable
 from interlock_gateway.pipeline.rollback_plan import Planned, planned
 from interlock_gateway.pipeline.shown_operation import shown_operation
+from interlock_gateway.sessions.arrivals import Arrival, stand_in_line
 from interlock_gateway.sessions.live import LiveSession
 
 UNDONE_BEFORE = "It had been undone before."
@@ -61,22 +62,23 @@ class Rollback:
         session is running; and between two lines when the gateway cannot go on. That the state has too much to do
         (`StateOverloadedError`) is raised only when nothing was undone.
         """
-        live = await self._parts.sessions.owned(principal, asked.session_id)
-        rolling = _Rolling(principal, live, asked)
-        with _alone(live), _said_to_have_begun(rolling):
-            plan = await self._plan(live, asked)
-            for index, one in enumerate(plan):
-                line = await self._step(rolling, one.operation_id)
-                if line is None:
-                    continue
-                self._parts.observer.undo_ended(line.outcome)
-                yield await self._shown(line, _remaining(plan[index:], line))
-                if not line.outcome.goes_on:
-                    return
+        with self._pipeline.arrivals.arrive(principal.id, asked.session_id) as arrival:
+            live = await self._parts.sessions.owned(principal, asked.session_id)
+            rolling = _Rolling(principal, live, asked)
+            with _alone(live), _said_to_have_begun(rolling):
+                plan = await self._plan(live, asked, arrival)
+                for index, one in enumerate(plan):
+                    line = await self._step(rolling, one.operation_id)
+                    if line is None:
+                        continue
+                    self._parts.observer.undo_ended(line.outcome)
+                    yield await self._shown(line, _remaining(plan[index:], line))
+                    if not line.outcome.goes_on:
+                        return
 
-    async def _plan(self, live: LiveSession, asked: RollbackRequest) -> tuple[Planned, ...]:
+    async def _plan(self, live: LiveSession, asked: RollbackRequest, arrival: Arrival) -> tuple[Planned, ...]:
         """What to undo, once every call that was asked for earlier has ended: its operation is to be among them."""
-        await live.turnstile.acquire(shared=False)
+        await stand_in_line(live.turnstile, arrival, shared=False)
         try:
             return await planned(self._parts.store, asked)
         finally:

@@ -47,10 +47,11 @@ class RunningCall:
 class LiveSession:
     """A session that calls are made in. `pending_count` follows the durable stack of pending actions.
 
-    `facts` is what this replica saw of the session, `elsewhere` what others did. `rolling_back` says that a rollback
-    of it is under way here. `stale` says that something has changed elsewhere and has to be read again;
-    `taints_kept` are those of its taints that are in the database. `destroying` is how many of its destructive calls
-    are being decided, or were and are not dispatched yet.
+    `facts` is what this replica saw of the session, `elsewhere` what others did. `calls` is how many of its calls are
+    being answered here, those among them that do not stand in line yet; `rolling_back` says that a rollback of it is
+    under way here. `stale` says that something has changed elsewhere and has to be read again; `taints_kept` are those
+    of its taints that are in the database. `destroying` is how many of its destructive calls are being decided, or were
+    and are not dispatched yet.
     """
 
     session: Session
@@ -63,6 +64,7 @@ class LiveSession:
     running: dict[str, RunningCall] = field(default_factory=dict)
     remembered: OrderedDict[str, RememberedCall] = field(default_factory=OrderedDict)
     remembered_bytes: int = 0
+    calls: int = 0
     dirty: bool = False
     taints_kept: frozenset[str] = frozenset()
     destroying: int = 0
@@ -82,7 +84,7 @@ class LiveSession:
     @property
     def idle(self) -> bool:
         """Whether it can be dropped from memory without losing anything."""
-        return not self.dirty and not self.running and not self.rolling_back and self.turnstile.idle
+        return not (self.calls or self.dirty or self.running or self.rolling_back) and self.turnstile.idle
 
     def remember(self, call_id: str, request_digest: str, result: CallResult) -> None:
         """Keep a finished call's answer for a repeated call id, forgetting the oldest."""

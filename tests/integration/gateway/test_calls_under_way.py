@@ -9,8 +9,6 @@ from interlock import CallStatus
 from interlock.errors import RequestError
 from interlock.provider import tool
 from interlock_gateway.config import LimitsConfig, PolicyConfig
-from interlock_gateway.pipeline.state_records import CallRecord
-from interlock_gateway.state.call_store import Calls
 from waiting import eventually
 
 
@@ -156,46 +154,6 @@ async def test_unsafe_calls_of_a_session_run_alone_in_the_order_they_came(socket
         "begin 2",
         "end 2",
     ]
-
-
-@pytest.mark.req("PIPE-8")
-async def test_a_call_whose_id_is_looked_up_for_long_is_not_overtaken(
-    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    events: list[int] = []
-    release = asyncio.Event()
-    looked_up: set[str] = set()
-    find_call = Calls.find_call
-
-    async def slow_for_the_first(self: Calls, session_id: str, call_id: str) -> CallRecord | None:
-        found = await find_call(self, session_id, call_id)
-        looked_up.add(call_id)
-        if call_id == "0":
-            await release.wait()
-        return found
-
-    monkeypatch.setattr(Calls, "find_call", slow_for_the_first)
-
-    @tool(destructive=False, reversible=True)
-    async def alone(n: int) -> str:
-        """Run alone."""
-        events.append(n)
-        return str(n)
-
-    async with bench(socket_directory, tools=lambda _: [alone]) as at:
-        session = at.agent.session("s")
-        calls = []
-        for n in range(4):
-            calls.append(asyncio.create_task(session.call("alone", {"n": n}, call_id=str(n))))
-            await eventually(lambda: len(looked_up) == len(calls))
-        again = asyncio.create_task(session.call("alone", {"n": 2}, call_id="2"))
-        other = await at.agent.session("t").call("alone", {"n": 9})
-        assert other.text == "9"
-        calls[1].cancel()
-        release.set()
-        answers = await asyncio.gather(calls[0], calls[2], calls[3], again)
-    assert [answer.text for answer in answers] == ["0", "2", "3", "2"]
-    assert events == [9, 0, 2, 3]
 
 
 async def test_too_many_calls_in_flight_are_refused_with_retry_info(socket_directory: Path) -> None:

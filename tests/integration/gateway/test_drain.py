@@ -120,7 +120,7 @@ async def test_a_kill_in_the_middle_of_a_change_leaves_it_unknown_and_nothing_is
         async with served(socket_directory) as again:
             session = again.agent.session("s")
             assert (await session.call("append", {"value": "before"}, call_id="before")).text == "appended before"
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 30
             unknown = await session.call("hold", {"value": "v"}, call_id="c")
             assert unknown.status is CallStatus.OUTCOME_UNKNOWN
             assert {one.call_id: one.state.value for one in await session.operations()} == {

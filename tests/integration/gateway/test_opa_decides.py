@@ -94,7 +94,7 @@ async def test_an_opa_that_hangs_denies_in_time_and_is_asked_again_when_it_goes_
         loop = asyncio.get_running_loop()
         began = loop.time()
         results = await asyncio.gather(*(at.agent.session(str(n)).call("echo", {"text": "x"}) for n in range(20)))
-        assert loop.time() - began < 1.5
+        assert loop.time() - began < 5, "one after another they would take ten seconds"
         codes = {result.decision.reasons[0].code for result in results}
         assert codes <= {"gateway_error.policy_timeout", "gateway_error.policy_unavailable"}
         assert at.ledger.ran == []

@@ -161,7 +161,7 @@ async def test_a_server_that_is_down_fails_that_result_and_is_used_again_once_it
         await store.put("s", b"while", TEXT)
     with pytest.raises(ArtifactStoreError):
         await store.read_bytes(artifact.uri)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
 
     own_s3.start()
 

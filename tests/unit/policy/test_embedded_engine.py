@@ -108,11 +108,11 @@ async def test_more_runaways_than_workers_do_not_starve_the_others() -> None:
 
 @pytest.mark.req("REL-7")
 async def test_a_runaway_that_waited_for_a_worker_is_not_given_its_whole_time_again() -> None:
-    async with running(settings=PoolSettings(workers=1, most_workers=1, timeout_s=1.0, longest_wait_s=5.0)) as engine:
+    async with running(settings=PoolSettings(workers=1, most_workers=1, timeout_s=2.0, longest_wait_s=5.0)) as engine:
         began = asyncio.get_running_loop().time()
         denied = await asyncio.gather(*(failure(engine, b'{"do": "loop"}') for _ in range(2)))
         assert denied == [GatewayErrorCode.POLICY_TIMEOUT] * 2
-        assert asyncio.get_running_loop().time() - began < 1.8
+        assert asyncio.get_running_loop().time() - began < 3.8
 
 
 @pytest.mark.req("REL-7")

@@ -105,10 +105,10 @@ def test_ten_thousand_tools_are_searched_in_the_blink_of_an_eye() -> None:
     words = [f"{made.choice('abcdefgh')}{made.randrange(3000):x}word" for _ in range(3000)]
     tools = [tool(f"tool_{n}", " ".join(made.choices(words, k=30)), hint=made.choice(words)) for n in range(10_000)]
     index = ToolIndex(map(indexed, tools))
-    began = time.perf_counter()
+    began = time.process_time()
     hits = index.ranked(f"tool {words[5]} {words[17]}")
-    took_s = time.perf_counter() - began
+    took_s = time.process_time() - began
     assert len(hits) == 10_000
     best = str(hits[0].tool.definition)
     assert words[5] in best or words[17] in best
-    assert took_s < 1.0  # some 30 ms; the machine may be busy
+    assert took_s < 1.0  # some 30 ms

@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 import pytest
 from interlock import Session, _call_flows
-from interlock.adapters import AdapterOptions
+from interlock.adapters import AdapterOptions, _bridge
 from interlock.adapters._answers import DENIED
 from interlock.adapters.openai_agents import GatewayAgent
 from interlock.adapters.pydantic_ai import GatewayToolset
@@ -205,8 +205,9 @@ async def test_what_goes_with_calls_is_sent_with_each(fake: FakeGateway, session
 
 
 async def test_a_gateway_that_fails_is_an_answer_unless_the_caller_wants_to_know(
-    fake: FakeGateway, session: Session
+    fake: FakeGateway, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_bridge, "PATIENCE_S", 0.5)
     fake.on("read", RpcFailure(grpc.StatusCode.INTERNAL, message="at 10.0.0.7"))
     (answer,) = await texts(OpenAIChatTools(session), ("read", {}))
     assert "it is not known whether the call ran" in answer

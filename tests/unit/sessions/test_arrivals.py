@@ -4,7 +4,9 @@ import asyncio
 import random
 
 import pytest
-from interlock_gateway.sessions.arrivals import Arrivals
+from interlock_gateway.sessions.arrivals import Arrivals, stand_in_line
+from interlock_gateway.sessions.turnstile import Turnstile
+from waiting import eventually
 
 
 @pytest.mark.req("PIPE-8")
@@ -38,12 +40,51 @@ async def test_calls_of_others_for_the_same_session_keep_nobody_waiting() -> Non
     assert arrivals.arrive("p", "s").turn() is None
 
 
+@pytest.mark.req("PIPE-8")
+async def test_all_that_waited_for_one_go_on_at_once_and_before_who_comes_then() -> None:
+    arrivals = Arrivals()
+    first, second, third, looked_up, last = (arrivals.arrive("p", "s") for _ in range(5))
+    turns = [one.turn() for one in (second, third, last)]
+    assert [one.ahead() for one in (first, third, last)] == [0, 2, 4]
+    first.leave()
+    assert [turn is not None and turn.done() for turn in turns] == [True, True, False]
+    newcomer = arrivals.arrive("p", "s")
+    assert newcomer.turn() is not None
+    second.leave()
+    third.leave()
+    assert looked_up.turn() is None
+    assert [one.ahead() for one in (last, newcomer)] == [1, 2]
+    for one in (looked_up, last, newcomer):
+        one.leave()
+    assert len(arrivals) == 0
+
+
+@pytest.mark.req("PIPE-8")
+async def test_who_waits_is_told_for_how_many_and_how_long_and_holds_no_place_once_it_has_gone() -> None:
+    arrivals, turnstile = Arrivals(), Turnstile()
+    told: list[int] = []
+    first = arrivals.arrive("p", "s")
+
+    async def call() -> float:
+        with arrivals.arrive("p", "s") as arrival:
+            return await stand_in_line(turnstile, arrival, told.append, shared=False)
+
+    second, third = asyncio.create_task(call()), asyncio.create_task(call())
+    await eventually(lambda: told == [1, 2])
+    second.cancel()
+    first.leave()
+    assert await third > 0
+    assert (second.cancelled(), len(arrivals), turnstile.idle) == (True, 0, False)
+    turnstile.release(shared=False)
+    assert turnstile.idle
+
+
 @pytest.mark.req("PIPE-8", "REL-8")
 async def test_what_resolves_waits_for_those_that_have_begun_and_no_others() -> None:
     arrivals = Arrivals()
     begun, waiting, behind = (arrivals.arrive("p", "s") for _ in range(3))
     waiting.waits_to_begin = True
-    answer = arrivals.arrive("p", "s", is_answer=True)
+    answer = arrivals.arrive("p", "s", resolves=True)
     turn, later = answer.turn(), behind.turn()
     assert turn is not None
     assert later is not None
@@ -54,7 +95,7 @@ async def test_what_resolves_waits_for_those_that_have_begun_and_no_others() -> 
     assert next_turn is not None
     answer.leave()
     assert next_turn.done()
-    assert not later.done()
+    assert later.done(), "in the loop's next turn, behind it"
     waiting.leave()
     assert later.done()
     behind.leave()

@@ -131,7 +131,7 @@ async def test_the_whole_group_is_ended_on_timeout(local_box: Box, tmp_path: Pat
         "bash", command=f"sleep 300 & echo $! > {tmp_path}/pid; echo before; wait", timeout=1
     )
 
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert result.is_error
     assert result.output == "before\n[ended after 1 seconds, the time it had]"
     assert details(result)["timed_out"]
@@ -168,7 +168,7 @@ async def test_a_background_process_that_holds_the_pipe_does_not_hang_it(local_b
 
     result = await local_box.result("bash", command=f"sleep 300 & echo $! > {tmp_path}/pid; echo done")
 
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert result.output == "done\n[processes that were left in the background were ended]"
     assert details(result)["background_ended"]
     await until_gone(int((tmp_path / "pid").read_text()))
@@ -182,7 +182,7 @@ async def test_a_process_that_left_the_group_does_not_hang_it_either(local_box: 
     result = await local_box.result("bash", command=command)
 
     os.kill(int((tmp_path / "pid").read_text()), 9)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert "done" in result.output
 
 

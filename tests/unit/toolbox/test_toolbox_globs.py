@@ -55,14 +55,14 @@ def test_a_directory_that_cannot_hold_a_match_is_not_entered() -> None:
 
 
 def test_a_hostile_pattern_takes_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
 
     assert not glob("*a" * 200 + "b").matches(["a" * 255])
     assert not glob("**/" * 100 + "b").matches(["a"] * 200)
     ignores = NOTHING_IGNORED.below(0, [b"*a*a*a*a*a*a*a*a*a*a*a*b\n" * 50])
     assert not ignores.ignored(["a" * 255], directory=False)
 
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def git_ignores(directory: Path, content: bytes, paths: list[str]) -> set[str]:

@@ -186,12 +186,12 @@ def webp_header(width: int, height: int) -> bytes:
     ],
 )
 def test_a_bomb_is_refused_at_once(data: bytes) -> None:
-    started = time.monotonic()
+    started = time.process_time()
 
     with pytest.raises(BadImageError):
         fitted(data)
 
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.req("BOX-2")

@@ -95,7 +95,7 @@ def test_a_pattern_that_would_match_for_ever_is_ended_in_time(local: Workplace) 
     with pytest.raises(SearchTimeoutError):
         PythonSearch(local.files).lines([local.at("a.txt")], expression("(a|a)+$"), budget(seconds=0.5))
 
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
 
 
 def test_a_search_that_nobody_wants_is_ended(local: Workplace) -> None:

@@ -31,6 +31,6 @@ def test_an_expression_stands_for_any_text(uri: str, template: str, whether: boo
 
 @pytest.mark.req("MCP-3", "SEC-1")
 def test_no_template_takes_long() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert not fits("docs://" + "a" * 20_000, "docs://" + "{x}a" * 5_000 + "b")
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
