@@ -33,7 +33,8 @@ _OPTIONS: tuple[tuple[str, str | int], ...] = (
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     # A gateway that is just starting is found at once, not a second later.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
+    # In spite of its name, how long an attempt to connect may take: a handshake across the world, or on a busy machine.
+    ("grpc.min_reconnect_backoff_ms", 5_000),
     # Calls that nobody comes back to within five seconds are withdrawn.
     ("grpc.max_reconnect_backoff_ms", 2000),
     ("grpc.keepalive_time_ms", 30_000),

@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -101,3 +102,35 @@ def test_loopback_is_reached_without_the_proxy_that_the_environment_names(
         with pytest.raises(BlockingIOError):
             proxy.accept()
     assert ("grpc.enable_http_proxy", 0) not in Connection("gateway:7080").options
+
+
+@pytest.mark.req("SDK-1")
+def test_a_connection_may_take_its_time(slow: tuple[str, Slow]) -> None:
+    """The way there takes three tenths of a second for the first bytes, as a handshake over a long way does."""
+    address, handler = slow
+    handler.may_end.set()
+    host, _, port = address.rpartition(":")
+    with socket.create_server(("127.0.0.1", 0)) as far, ThreadPoolExecutor(3) as threads:
+
+        def carry() -> None:
+            ours, _ = far.accept()
+            with ours, socket.create_connection((host, int(port))) as theirs:
+                first = ours.recv(65536)
+                threading.Event().wait(0.3)
+                theirs.sendall(first)
+                back = threads.submit(_pass_on, theirs, ours)
+                _pass_on(ours, theirs)
+                back.result()
+
+        carried = threads.submit(carry)
+        driver = SyncDriver(Connection(f"127.0.0.1:{far.getsockname()[1]}"))
+        assert driver.run(ask(METHOD, rpc.CallToolRequest(), PATIENCE_S)) == rpc.CallToolResponse()
+        driver.close()
+        carried.result(PATIENCE_S)
+
+
+def _pass_on(given: socket.socket, taking: socket.socket) -> None:
+    with suppress(OSError):
+        while some := given.recv(65536):
+            taking.sendall(some)
+        taking.shutdown(socket.SHUT_WR)
