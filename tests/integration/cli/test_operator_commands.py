@@ -1,5 +1,6 @@
 """As an operator on the command line: status, providers and pins, sessions, policies, receipts."""
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from interlock_gateway.audit.keys import SigningKey, load_or_create
 from running_programs import Place
+from waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +21,8 @@ def session(at: Place) -> str:
         (("write", "path=a.txt", "content=x"), 4),
     ):
         at.json("call", *arguments, "--session", name, code=code)
+    # Those of calls that change nothing are written behind them.
+    asyncio.run(eventually(lambda: len(at.json("audit", "query", "--session", name)["receipts"]) == 3))
     return name
 
 
