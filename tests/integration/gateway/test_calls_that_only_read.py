@@ -16,6 +16,7 @@ from interlock_gateway.audit.read import read_records
 from rolling_back import found, outcomes, put, rolled_back
 from scraping import samples_in, scraped, value
 from undoable_tools import Shelf, undoable_tools
+from waiting import eventually
 
 GUIDE = "Look at what the command changed."
 
@@ -167,5 +168,10 @@ async def test_their_intent_is_recorded_all_the_same(at: tuple[Bench, Shelf], so
     await read(bench_.agent.session("s"))
     operation = await found(bench_.agent.session("s"), "read")
     assert (operation.state, operation.only_reads) == (OperationState.DONE, True)
-    log = read_records(socket_directory / "state" / "audit")
-    assert [one.record["kind"] for one in log if one.record.get("call_id") == "read"] == ["intent", "receipt"]
+
+    def kinds() -> list[object]:
+        log = read_records(socket_directory / "state" / "audit")
+        return [one.record["kind"] for one in log if one.record.get("call_id") == "read"]
+
+    await eventually(lambda: len(kinds()) == 2)
+    assert kinds() == ["intent", "receipt"]
