@@ -248,7 +248,9 @@ async def _judge(scene: Scene) -> None:
     for task in hanging:
         task.cancel()
     await asyncio.gather(*repeated, return_exceptions=True)
-    tally.faults += [f"an agent could not ask again: {one.exception()!r}" for one in repeated if _failed(one)]
+    for agent, task in zip(agents, repeated, strict=True):
+        if task.cancelled() or task.exception() is not None:
+            tally.faults.append(_not_repeated(agent, task, in_time=task not in hanging))
     for client in clients:
         await client.close()
     evidence.told = [told for agent in agents for told in agent.told]
@@ -268,8 +270,13 @@ async def _judge(scene: Scene) -> None:
     tally.unknown += sum(state == "outcome_unknown" for state in evidence.found.calls.values())
 
 
-def _failed(task: "asyncio.Task[None]") -> bool:
-    return not task.cancelled() and task.exception() is not None
+def _not_repeated(agent: ClusterAgent, task: "asyncio.Task[None]", *, in_time: bool) -> str:
+    """Where an agent stood when it asked for everything again, and what it had met by then."""
+    asked = sum(told.again is not None for told in agent.told)
+    place = f"{agent.session_id} ({agent.kind}) after {asked} of {len(agent.told)} calls"
+    why = "it was cancelled" if task.cancelled() else repr(task.exception())
+    met = f"denied were {dict(agent.seen.gateway_denials)}"
+    return f"an agent could not ask again: {place}: {why if in_time else 'it got no answer'}; {met}"
 
 
 def _excuse(scene: Scene, receipts: Receipts) -> None:

@@ -136,7 +136,7 @@ class Conclusion:
         """The denial in the place of an answer that has no receipt (PIPE-12); what it left behind is taken back."""
         refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
         if result.status is CallStatus.PREVIEW:
-            await self._previewer.take_back(run, result)
+            await self._previewer.take_back(run, result, "no receipt")
         if result.status is CallStatus.AWAITING_CHECKPOINT:
             await self._parts.store.checkpoints.settle_waiting(record_of(self._parts, run, refusal))
         return refusal

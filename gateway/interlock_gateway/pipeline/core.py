@@ -20,7 +20,7 @@ from interlock_gateway.pipeline.dispatch import AUDIT_UNAVAILABLE, Dispatcher
 from interlock_gateway.pipeline.enforce import Path
 from interlock_gateway.pipeline.held import HeldCalls
 from interlock_gateway.pipeline.interception import interception
-from interlock_gateway.pipeline.kept_outcomes import keep_outcome
+from interlock_gateway.pipeline.kept_outcomes import KeptOutcomes
 from interlock_gateway.pipeline.large_inputs import LargeInputs
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError, unavailable
@@ -55,6 +55,7 @@ class CallPipeline:
         self._conclusion = Conclusion(parts)
         self._interception = interception(parts, self._conclusion)
         self._asking = Asking(parts)
+        self._kept = KeptOutcomes(parts, self._asking)
         self._reflection = Reflection(self._steps)
         self._redeeming = Redeeming(self._steps, self._asking, self._reflection)
         self._shared = SharedAnswers(parts, self._asking)
@@ -282,7 +283,7 @@ class CallPipeline:
             finally:
                 run.live.turnstile.release(shared=shared)
             if answer is not None:
-                await keep_outcome(self._parts, run, result)
+                result = await self._kept.kept(run, result)
         except BaseException as error:
             self._ended(run, answer, error)
             raise

@@ -224,8 +224,10 @@ class _Journaled:
         if not self._parts.store.stands or not await self._tainted(self._run.obligations.taint):
             # Others have taken this replica for dead since, and may have called this call unknown; then it stays that.
             lost = self._dispatcher.gateway_error(self._run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
-            with contextlib.suppress(RequestError):
+            try:
                 await self._finish(lost, CallState.FAILED, OperationState.FAILED, None)
+            except RequestError:
+                self._run.unkept = True  # asked again, it is answered with what the database says then
             return lost
         if not recorded:
             refusal = self._dispatcher.gateway_error(self._run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)

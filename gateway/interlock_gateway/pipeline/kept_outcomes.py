@@ -1,23 +1,48 @@
 """What a call id is answered with is on disk before it is answered, where the journal does not hold it (PIPE-10)."""
 
+import contextlib
+
 from interlock_gateway.core.call import CallResult, CallStatus
+from interlock_gateway.pipeline.asking import Asking
 from interlock_gateway.pipeline.conclusion import ends, record_of
 from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
+from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.run import CallRun
 
 
-async def keep_outcome(parts: Parts, run: CallRun, result: CallResult) -> None:
-    """Keep the outcome of a call id that the journal does not hold, so that it is the same after a restart.
+class KeptOutcomes:
+    """Keeps outcomes, each id's first one."""
 
-    Raises `StateError` for a preview that cannot be kept: there would be two of what was answered as one.
-    """
-    elsewhere = run.tool is None or run.read_only or run.journaled or run.resuming is not None or run.taken
-    if elsewhere or not ends(run, result):
-        return
-    try:
-        await parts.store.calls.record_outcome(record_of(parts, run, result))
-    except StateError:  # nothing ran: asked again, here or at another replica, the call is decided again
-        if result.status is CallStatus.PREVIEW:
-            raise
-        run.unkept = True
+    def __init__(self, parts: Parts, asking: Asking) -> None:
+        self._parts = parts
+        self._asking = asking
+        self._previewer = Previewer(parts)
+
+    async def kept(self, run: CallRun, result: CallResult) -> CallResult:
+        """Keep `result` where the journal does not; what its call id is answered with from now on.
+
+        That is another one when the same call was made at another replica, and ended there before. What this one left
+        pending is taken back then. Raises `RequestError`, and `StateError` for a preview that cannot be kept: there
+        would be two of what was answered as one.
+        """
+        elsewhere = run.tool is None or run.read_only or run.journaled or run.resuming is not None or run.taken
+        if elsewhere or not ends(run, result):
+            return result
+        record = record_of(self._parts, run, result)
+        try:
+            kept = await self._parts.store.calls.record_outcome(record)
+        except StateError:  # nothing ran: asked again, here or at another replica, the call is decided again
+            if result.status is CallStatus.PREVIEW:
+                await self._take_back(run, result)
+                raise
+            run.unkept = True
+            return result
+        if kept is record:
+            return result
+        await self._take_back(run, result)
+        return await self._asking.known(run, await self._parts.store.calls.outcome_of(kept))
+
+    async def _take_back(self, run: CallRun, result: CallResult) -> None:
+        with contextlib.suppress(StateError):  # then it expires
+            await self._previewer.take_back(run, result, "it was not answered")

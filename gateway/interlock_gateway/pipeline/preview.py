@@ -69,12 +69,12 @@ class Previewer:
             return _closed(run)
         return self._answer(run, shown, action)
 
-    async def take_back(self, run: CallRun, result: CallResult) -> None:
-        """Discard what `result` left pending, because its receipt could not be written (PIPE-12)."""
+    async def take_back(self, run: CallRun, result: CallResult, reason: str) -> None:
+        """Discard what `result` left pending, for `reason`: it is not what the call is answered with."""
         if result.pending is None:
             return
         now = self._parts.clock.now()
-        gone = await self._parts.store.pending.discard_pending(result.pending.pending_id, now, "no receipt")
+        gone = await self._parts.store.pending.discard_pending(result.pending.pending_id, now, reason)
         if gone is not None:
             self._count(run, -1)
 
