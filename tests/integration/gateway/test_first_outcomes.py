@@ -85,11 +85,12 @@ async def test_a_denial_for_a_lost_lease_is_no_answer_once_others_have_said_what
         calls, session = at.gateway.rooms.store.calls, at.agent.session("s")
         finish = calls.finish_call
 
-        async def called_unknown(*of: str, **ending: Any) -> None:
-            session_id, call_id, operation_id, *ours = of
+        async def called_unknown(
+            session_id: str, call_id: str, operation_id: str, call: CallState, operation: OperationState, **ending: Any
+        ) -> None:
             unknown = (CallState.OUTCOME_UNKNOWN, OperationState.OUTCOME_UNKNOWN)
             await finish(session_id, call_id, operation_id, *unknown, now=ending["now"])
-            await finish(session_id, call_id, operation_id, *ours, **ending)
+            await finish(session_id, call_id, operation_id, call, operation, **ending)
 
         with monkeypatch.context() as lost:
             lost.setattr(SqlStateStore, "stands", property(lambda _: False))
