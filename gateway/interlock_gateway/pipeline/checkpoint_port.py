@@ -68,12 +68,20 @@ class CheckpointStore(Protocol):
         ...
 
     async def begin_approved(
-        self, checkpoint_id: str, digest: str, record: CallRecord, operation: Operation, now: float
+        self,
+        checkpoint_id: str,
+        digest: str,
+        record: CallRecord,
+        operation: Operation,
+        now: float,
+        *,
+        applies: str = "",
     ) -> BeginOutcome:
         """Use the approval, take the call from waiting to dispatching and write the intent: all or none (CHK-3).
 
         Of many redeemers one gets the operation. The others, and every redeemer of a checkpoint that is not approved,
-        is past its expiry or was approved for another digest, get the call's record as `existing`.
+        is past its expiry or was approved for another digest, get the call's record as `existing`. Raises
+        `UnknownTransitionError` as `begin_call` does.
         """
         ...
 

@@ -135,8 +135,7 @@ class Conclusion:
     async def _without_receipt(self, run: CallRun, result: CallResult) -> CallResult:
         """The denial in the place of an answer that has no receipt (PIPE-12); what it left behind is taken back."""
         refusal = self._dispatcher.gateway_error(run, GatewayErrorCode.AUDIT_UNAVAILABLE, AUDIT_UNAVAILABLE)
-        if result.status is CallStatus.PREVIEW:
-            await self._previewer.take_back(run, result, "no receipt")
+        await self._previewer.take_back(run, "no receipt")
         if result.status is CallStatus.AWAITING_CHECKPOINT:
             await self._parts.store.checkpoints.settle_waiting(record_of(self._parts, run, refusal))
         return refusal

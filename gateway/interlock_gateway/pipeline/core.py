@@ -271,7 +271,7 @@ class CallPipeline:
 
     def _nobody_waits(self, run: CallRun, ended: "asyncio.Task[CallResult]") -> None:
         """Whoever called has gone before the call began to wait for a person: nobody is to be asked for them."""
-        if ended.cancelled() or ended.exception() is not None or run.resuming is not None:
+        if ended.cancelled() or ended.exception() is not None or run.resuming is not None or run.taken:
             return
         if ended.result().status is CallStatus.AWAITING_CHECKPOINT:
             self._parts.tasks.start(self.held.abandoned(Caller(run.principal, run.session_id, run.call_id)))

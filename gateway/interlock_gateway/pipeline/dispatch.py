@@ -24,7 +24,7 @@ from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, StateErro
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.push import keep_pushed
 from interlock_gateway.pipeline.run import CallRun
-from interlock_gateway.pipeline.tallying import destroys
+from interlock_gateway.pipeline.tallying import destroys, uncount
 from interlock_gateway.pipeline.tracing_port import Step, StepSpan
 from interlock_gateway.providers.port import EventSink, Provider, ignore_events
 
@@ -33,6 +33,7 @@ AUDIT_UNAVAILABLE = "receipts cannot be written at the moment, so nothing is run
 AWAITING = "A person has to decide about this call. Nothing has run yet."
 
 NOT_TO_BE_UNDONE = "the operation was undone meanwhile, or is being undone; nothing was run"
+NOT_TO_BE_APPLIED = "others took this gateway for dead when it was about to apply the pending action; nothing was run"
 
 PUSHED_BY_READER = "The tool declares that it only reads, so the pending action or handler it pushed was not kept."
 
@@ -206,13 +207,13 @@ class _Journaled:
         if begun is None:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
         if begun == BeginOutcome():
-            return run.answer(CallStatus.FAILED, NOT_TO_BE_UNDONE, is_error=True)
+            words = NOT_TO_BE_APPLIED if run.pending is not None else NOT_TO_BE_UNDONE
+            return run.answer(CallStatus.FAILED, words, is_error=True)
         if begun.existing is not None:
             if run.resuming is not None:
                 run.taken = True
                 return run.answer(CallStatus.AWAITING_CHECKPOINT)
-            if run.counted is not None:  # the same call ran at another replica
-                self._parts.counts.take_back(run.principal.id, run.counted)
+            uncount(self._parts.counts, run)  # the same call ran at another replica
             return stored_answer(self._parts, run, await self._parts.store.calls.outcome_of(begun.existing))
         run.journaled = True
         run.live.facts.count_dispatch(destructive=destroys(run) and not run.undoes)
@@ -241,16 +242,17 @@ class _Journaled:
                 return await self._intended()
         except StateError:
             return None
-        except UnknownTransitionError:  # another compensation of the same operation was faster
+        except UnknownTransitionError:  # another compensation was faster, or what is pending is not this replica's now
             return BeginOutcome()
 
     async def _intended(self) -> BeginOutcome:
-        store, approval = self._parts.store, self._run.resuming
-        if approval is not None:
-            return await store.checkpoints.begin_approved(
-                approval.checkpoint_id, self._run.digest, self._record(), self._operation(), self._parts.clock.now()
-            )
-        return await store.calls.begin_call(self._record(), self._operation())
+        store, approval, pending = self._parts.store, self._run.resuming, self._run.pending
+        begins, applies = (self._record(), self._operation()), "" if pending is None else pending.pending_id
+        if approval is None:
+            return await store.calls.begin_call(*begins, applies=applies)
+        return await store.checkpoints.begin_approved(
+            approval.checkpoint_id, self._run.digest, *begins, self._parts.clock.now(), applies=applies
+        )
 
     async def _tainted(self, taints: tuple[str, ...]) -> bool:
         try:

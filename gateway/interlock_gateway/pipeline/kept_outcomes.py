@@ -9,6 +9,7 @@ from interlock_gateway.pipeline.parts import Parts
 from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.pipeline.preview import Previewer
 from interlock_gateway.pipeline.run import CallRun
+from interlock_gateway.pipeline.tallying import uncount
 
 
 class KeptOutcomes:
@@ -34,15 +35,12 @@ class KeptOutcomes:
             kept = await self._parts.store.calls.record_outcome(record)
         except StateError:  # nothing ran: asked again, here or at another replica, the call is decided again
             if result.status is CallStatus.PREVIEW:
-                await self._take_back(run, result)
                 raise
             run.unkept = True
             return result
         if kept is record:
             return result
-        await self._take_back(run, result)
-        return await self._asking.known(run, await self._parts.store.calls.outcome_of(kept))
-
-    async def _take_back(self, run: CallRun, result: CallResult) -> None:
+        uncount(self._parts.counts, run)
         with contextlib.suppress(StateError):  # then it expires
-            await self._previewer.take_back(run, result, "it was not answered")
+            await self._previewer.take_back(run, "the call was answered at another replica")
+        return await self._asking.known(run, await self._parts.store.calls.outcome_of(kept))

@@ -53,6 +53,7 @@ class Previewer:
             return _closed(run)
         except StateError:
             return _state_unavailable(run)
+        run.previewed = action.pending_id
         self._count(run, 1)
         return self._answer(run, shown, action)
 
@@ -69,12 +70,11 @@ class Previewer:
             return _closed(run)
         return self._answer(run, shown, action)
 
-    async def take_back(self, run: CallRun, result: CallResult, reason: str) -> None:
-        """Discard what `result` left pending, for `reason`: it is not what the call is answered with."""
-        if result.pending is None:
+    async def take_back(self, run: CallRun, reason: str) -> None:
+        """Discard what this run's preview left pending, if any, for `reason`: the call is not answered with it."""
+        if not run.previewed:
             return
-        now = self._parts.clock.now()
-        gone = await self._parts.store.pending.discard_pending(result.pending.pending_id, now, reason)
+        gone = await self._parts.store.pending.discard_pending(run.previewed, self._parts.clock.now(), reason)
         if gone is not None:
             self._count(run, -1)
 
@@ -164,7 +164,7 @@ class Previewer:
         )
 
     def _count(self, run: CallRun, change: int) -> None:
-        run.live.pending_count += change
+        run.live.pending_count = max(0, run.live.pending_count + change)  # it may have been read again meanwhile
         run.live.facts.previews["previewed"] += change
         self._parts.observer.pending_changed(change)
 

@@ -145,10 +145,12 @@ class Resolver:
         claimed = await store.claim_pending(approval.pending_id, run.call_id, self._parts.clock.now())
         if claimed is None:
             action = await store.get_pending(approval.pending_id)
-            if action is not None and action.state in (PendingState.APPLYING, PendingState.OUTCOME_UNKNOWN):
+            if action is not None and action.state is PendingState.APPLYING:
                 run.taken = True
                 return run.answer(CallStatus.AWAITING_CHECKPOINT)
             # Also when somebody else has applied it under this very approval; then the denial comes too late to count.
+            if action is not None and action.state is PendingState.OUTCOME_UNKNOWN:
+                return await self._void(run, _find_out(action))
             return await self._void(run, "the pending action is not there, or not on top any more; nothing was applied")
         tool = self._parts.registry.find(claimed.tool, run.live.session.owner)
         problem = _no_longer_the_same(tool, claimed)
@@ -177,7 +179,7 @@ class Resolver:
         if run.cancelled:
             applying.cancel()
         result = await self._applied_and_settled(applying, claimed)
-        run.journaled = applying.journaled
+        run.journaled, run.unkept = applying.journaled, applying.unkept
         return result
 
     async def _put_back(self, run: CallRun, action: PendingAction) -> None:
@@ -250,11 +252,7 @@ class Resolver:
             return await self._standing(run, handler, arguments)
         unknown = await self._parts.store.pending.unknown_pending(run.session_id)
         if unknown:
-            text = (
-                f"The outcome of {unknown[0].label} is not known. Find out, then call resolve again with "
-                'extra {"outcome": "applied"} or {"outcome": "not_applied"}.'
-            )
-            return await self._saying.said(run, text, code="outcome_unknown", is_error=True)
+            return await self._saying.said(run, _find_out(unknown[0]), code="outcome_unknown", is_error=True)
         return await self._saying.said(run, NOTHING_PENDING, code="nothing_pending", is_error=True)
 
     async def _standing(self, run: CallRun, handler: StandingHandler, arguments: ResolveArguments) -> CallResult:
@@ -274,6 +272,13 @@ class Resolver:
         if arguments.action is ResolveAction.DISCARD:
             return await self._discarding.standing(run, handler, resolution, said)
         return await self._core.decided_and_run(run, StandingApply(self._parts, handler, resolution).enforced)
+
+
+def _find_out(unknown: PendingAction) -> str:
+    return (
+        f"The outcome of {unknown.label} is not known. Find out, then call resolve again with "
+        'extra {"outcome": "applied"} or {"outcome": "not_applied"}.'
+    )
 
 
 def _no_longer_the_same(tool: RegisteredTool | None, action: PendingAction) -> str | None:

@@ -42,8 +42,8 @@ class CallRun:
     `sender`, when set, is used in place of the provider's `execute`; `wrap` has the last word on the answer that a
     dispatch gives, before it is recorded. `speaks_for` is the provider whose standing handler answers instead of the
     tool's own. `elsewhere_s` is how long it waited for its turn and for a preview, besides `dispatch_s`. `journaled`
-    says that the journal holds the call, `unkept` that its outcome could not be kept. `undoes` is the operation that it
-    takes back, empty for all but compensations.
+    says that the journal holds the call, `unkept` that its outcome could not be kept. `previewed` is the pending action
+    that its preview left. `undoes` is the operation that it takes back, empty for all but compensations.
 
     `checkpoint` is the one that holds or held the call; `resuming` the one from which this run goes on, approved or
     edited. `taken` says that the call is somebody else's to run and to record. `before_waiting` is done before the
@@ -91,6 +91,7 @@ class CallRun:
     destroying: bool = False
     journaled: bool = False
     unkept: bool = False
+    previewed: str = ""
     undoes: str = ""
     outcome: ToolOutcome | None = None
     sender: Callable[[float], Awaitable[ToolOutcome]] | None = None

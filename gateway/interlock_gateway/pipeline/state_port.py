@@ -98,11 +98,12 @@ class CallStore(Protocol):
         """The record of a call that another replica is running, once it has ended there; any other one at once."""
         ...
 
-    async def begin_call(self, record: CallRecord, operation: Operation) -> BeginOutcome:
+    async def begin_call(self, record: CallRecord, operation: Operation, *, applies: str = "") -> BeginOutcome:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
 
         `record` must be `dispatching` and `operation` `intended`; the operation comes back with its sequence. With a
-        compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`.
+        compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`; as it does when the
+        pending action that it `applies` is not claimed for this call, here, any more.
         """
         ...
 

@@ -48,9 +48,15 @@ class Tallying:
 
     def ended(self, run: CallRun, result: CallResult) -> None:
         """Let a call that was not let through not have been counted."""
-        if run.counted is not None and result.status in _NOT_LET_THROUGH:
-            self._counts.take_back(run.principal.id, run.counted)
-            run.counted = None
+        if result.status in _NOT_LET_THROUGH:
+            uncount(self._counts, run)
+
+
+def uncount(counts: CallCounts, run: CallRun) -> None:
+    """Let a call not have been counted, if it was."""
+    if run.counted is not None:
+        counts.take_back(run.principal.id, run.counted)
+        run.counted = None
 
 
 def is_destructive(run: CallRun) -> bool:

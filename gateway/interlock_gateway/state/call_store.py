@@ -110,16 +110,17 @@ class Calls:
         finally:
             forget()
 
-    async def begin_call(self, record: CallRecord, operation: Operation) -> BeginOutcome:
+    async def begin_call(self, record: CallRecord, operation: Operation, *, applies: str = "") -> BeginOutcome:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
 
         `record` must be `dispatching` and `operation` `intended`, else `ValueError`; it comes back with its sequence.
-        With a compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`.
+        With a compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`; as it does
+        when the pending action that it `applies` is not claimed for this call, by this replica, any more.
         """
         if record.state is not CallState.DISPATCHING or operation.state is not OperationState.INTENDED:
             raise ValueError("a call begins dispatching, with an operation that is intended")
         return await self._writer.submit(
-            partial(_begin, record=record, operation=operation, replica_id=self._replica_id)
+            partial(_begin, record=record, operation=operation, replica_id=self._replica_id, applies=applies)
         )
 
     async def finish_call(
@@ -221,10 +222,10 @@ def insert_call(link: Link, record: CallRecord) -> bool:
     )
 
 
-def _begin(link: Link, record: CallRecord, operation: Operation, replica_id: str) -> BeginOutcome:
+def _begin(link: Link, record: CallRecord, operation: Operation, replica_id: str, applies: str) -> BeginOutcome:
     if not insert_call(link, record):
         return BeginOutcome(existing=find_call(link, record.session_id, record.call_id))
-    return BeginOutcome(operation=write_intent(link, operation, replica_id))
+    return BeginOutcome(operation=write_intent(link, operation, replica_id, applies))
 
 
 def _record(link: Link, record: CallRecord) -> CallRecord:

@@ -128,13 +128,21 @@ class Checkpoints:
         await self._writer.submit(lambda link: link.announce(change.topic, change.session_id, change.key))
 
     async def begin_approved(
-        self, checkpoint_id: str, digest: str, record: CallRecord, operation: Operation, now: float
+        self,
+        checkpoint_id: str,
+        digest: str,
+        record: CallRecord,
+        operation: Operation,
+        now: float,
+        *,
+        applies: str = "",
     ) -> BeginOutcome:
         """Use the approval, take the call from waiting to dispatching and write the intent: all or none (CHK-3).
 
         Of many redeemers one gets the operation. The others, and every redeemer of a checkpoint that is not approved,
         is past its expiry or was approved for another digest, get the call's record as `existing`. Raises `ValueError`
-        for a record that is not `dispatching` or an operation that is not `intended`, and `UnknownRecordError`.
+        for a record that is not `dispatching` or an operation that is not `intended`, `UnknownRecordError`, and
+        `UnknownTransitionError` as `begin_call` does.
         """
         if record.state is not CallState.DISPATCHING or operation.state is not OperationState.INTENDED:
             raise ValueError("an approved call begins dispatching, with an operation that is intended")
@@ -142,7 +150,7 @@ class Checkpoints:
         def work(link: Link) -> BeginOutcome:
             if hold_waiting(link, record, now) and _consume(link, checkpoint_id, digest, record, now):
                 begin_waiting(link, record, now)
-                return BeginOutcome(operation=write_intent(link, operation, self._replica_id))
+                return BeginOutcome(operation=write_intent(link, operation, self._replica_id, applies))
             return BeginOutcome(existing=_existing_call(link, record))
 
         return await self._writer.submit(work)

@@ -5,10 +5,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, func, insert, or_, select, update
 
-from interlock_gateway.core.call import CallState
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.state.record_codec import RecordCodec
-from interlock_gateway.state.schema import IS_APPLYING, IS_PENDING, calls, pending_actions, sessions
+from interlock_gateway.state.schema import IS_APPLYING, IS_PENDING, pending_actions, sessions
 from interlock_gateway.state.some_ids import is_one
 from interlock_gateway.state.transaction import Row, Statement
 
@@ -102,6 +101,17 @@ CLAIM = Statement(
     )
     .returning(*_COLUMNS)
 )
+# Whoever else would end the claim in the same moment waits, or comes first.
+HOLD_CLAIM = Statement(
+    update(pending_actions)
+    .where(
+        _IS_IT,
+        pending_actions.c.state == _APPLYING,
+        pending_actions.c.claimant == bindparam("claimed_by"),
+        pending_actions.c.replica_id == bindparam("replica"),
+    )
+    .values(state=_APPLYING)
+)
 RELEASE = Statement(
     update(pending_actions)
     .where(_IS_IT, pending_actions.c.state == _APPLYING)
@@ -137,19 +147,11 @@ END_LATER = Statement(
     .values(expires_at=bindparam("now"), updated_at=bindparam("now"))
     .returning(*_COLUMNS)
 )
-_CLAIMED_BY = (IS_APPLYING, pending_actions.c.replica_id == bindparam("replica"))
-# The call that applies goes to `dispatching` with its intent, before anything is sent: before that, nothing was.
-NOT_BEGUN = Statement(
-    select(pending_actions.c.sequence, pending_actions.c.pending_id).where(
-        *_CLAIMED_BY,
-        ~exists().where(
-            calls.c.session_id == pending_actions.c.session_id,
-            calls.c.call_id == pending_actions.c.claimant,
-            calls.c.state != CallState.AWAITING_CHECKPOINT.value,
-        ),
-    )
+ABANDON = _end(
+    IS_APPLYING,
+    pending_actions.c.replica_id == bindparam("replica"),
+    target=PendingState.OUTCOME_UNKNOWN,
 )
-ABANDON = _end(*_CLAIMED_BY, target=PendingState.OUTCOME_UNKNOWN)
 
 
 def values_of(action: PendingAction) -> dict[str, Any]:

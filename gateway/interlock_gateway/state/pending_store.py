@@ -17,7 +17,6 @@ from interlock_gateway.state.transaction import Link, Row, Statement
 
 EXPIRED = "expired"
 SESSION_CLOSED = "session closed"
-NOT_BEGUN = "The gateway stopped before anything was sent."
 LEFT_S = 30.0
 """How long what is over is left to a replica that can end it better; then whoever comes first ends it."""
 
@@ -170,9 +169,7 @@ class PendingActions:
 
 
 def abandon_pending(link: Link, replica_id: str, now: float, reason: str) -> tuple[PendingAction, ...]:
-    """Call unknown whatever `replica_id` was applying; what it had only claimed for that is pending again."""
-    for _, pending_id in sorted(link.rows(sql.NOT_BEGUN, replica=replica_id)):
-        _release(link, pending_id, now, NOT_BEGUN)
+    """Call unknown whatever `replica_id` was applying."""
     return _told(link, link.rows(sql.ABANDON, replica=replica_id, now=now, result=sql.reason_document(reason)))
 
 

@@ -1,4 +1,5 @@
 import asyncio
+from functools import partial
 
 import pytest
 from interlock_gateway.core.call import CallState, CallStatus
@@ -6,7 +7,17 @@ from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.operation import OperationState, UndoInfo
 from interlock_gateway.pipeline.ports import StateConflictError, UnknownRecordError
 from interlock_gateway.state.store import SqlStateStore
-from state_records import NOW, a_denial, a_record, a_session, an_operation
+from state_records import (
+    NOW,
+    a_checkpoint,
+    a_denial,
+    a_record,
+    a_session,
+    a_waiting_call,
+    an_action,
+    an_answer,
+    an_operation,
+)
 
 UNDO = UndoInfo("delete_file", {"path": "a"}, "delete it again", manual_guide="rm a")
 
@@ -78,6 +89,39 @@ async def test_an_outcome_without_dispatch_is_kept_and_the_first_one_stays(store
     assert await store.calls.record_outcome(a_denial()) == a_denial()
     assert await store.calls.record_outcome(a_record(request_digest="other")) == a_denial()
     assert (await store.calls.begin_call(a_record(), an_operation())).existing == a_denial()
+
+
+@pytest.mark.req("PREV-13")
+@pytest.mark.parametrize("approved", [False, True])
+async def test_what_is_pending_is_applied_only_under_its_claim(store: SqlStateStore, *, approved: bool) -> None:
+    """A replica that was taken for dead between the claim and the intent comes back, and its claim has been ended."""
+    await store.pending.push_pending(an_action())
+    begin = partial(store.calls.begin_call, a_record(), an_operation(), applies="p")
+    if approved:
+        await store.checkpoints.open_checkpoint(a_checkpoint(), a_waiting_call())
+        await store.checkpoints.answer_checkpoint("k", an_answer(), NOW)
+        use = store.checkpoints.begin_approved
+        begin = partial(use, "k", "d" * 64, a_record(), an_operation(), NOW, applies="p")
+
+    for claimant in ("", "another"):
+        if claimant:
+            await store.pending.claim_pending("p", claimant, NOW)
+        with pytest.raises(UnknownTransitionError, match="not claimed"):
+            await begin()
+    assert await store.journal.list_operations("s", 10) == ()
+    await store.pending.release_pending("p", "another", NOW)
+    await store.pending.claim_pending("p", "c", NOW)
+    assert (await begin()).operation is not None
+
+
+@pytest.mark.req("PREV-13", "STATE-2")
+async def test_what_another_replica_claimed_is_not_applied_here(url: str, store: SqlStateStore) -> None:
+    await store.pending.push_pending(an_action())
+    await store.pending.claim_pending("p", "c", NOW)
+    async with await SqlStateStore.open(url, replica_id="r2") as other:
+        with pytest.raises(UnknownTransitionError, match="not claimed"):
+            await other.calls.begin_call(a_record(), an_operation(), applies="p")
+    assert await store.calls.find_call("s", "c") is None
 
 
 async def test_a_call_ends_once(store: SqlStateStore) -> None:

@@ -2,9 +2,8 @@ import pytest
 from interlock_gateway.core.call import CallState, CallStatus
 from interlock_gateway.core.operation import Operation, OperationState
 from interlock_gateway.pipeline.ports import RecoveryReport, UnknownRecordError
-from interlock_gateway.state.pending_store import NOT_BEGUN
 from interlock_gateway.state.store import SqlStateStore
-from state_records import NOW, a_checkpoint, a_record, a_session, a_waiting_call, an_action, an_operation
+from state_records import NOW, a_record, a_session, an_action, an_operation
 
 
 async def begin(store: SqlStateStore, call_id: str = "c", session_id: str = "s") -> Operation:
@@ -77,8 +76,7 @@ async def test_a_start_calls_unknown_what_was_being_applied_and_does_not_offer_i
 ) -> None:
     await store.pending.push_pending(an_action("below"))
     await store.pending.push_pending(an_action("top"))
-    await store.pending.claim_pending("top", "c", NOW)
-    await begin(store, "c")
+    await store.pending.claim_pending("top", "somebody", NOW)
 
     async with await SqlStateStore.open(url, replica_id="r1") as restarted:
         report = await restarted.journal.recover(NOW)
@@ -87,23 +85,3 @@ async def test_a_start_calls_unknown_what_was_being_applied_and_does_not_offer_i
         assert await restarted.pending.unknown_pending("s") == report.pending
         assert [action.pending_id for action in await restarted.pending.list_pending("s", NOW)] == ["below"]
         assert await restarted.pending.claim_pending("top", "somebody", NOW) is None
-
-
-@pytest.mark.req("PREV-13")
-@pytest.mark.parametrize("waited", [False, True], ids=["called", "approved"])
-async def test_a_start_puts_back_what_was_claimed_and_not_begun(
-    url: str, store: SqlStateStore, *, waited: bool
-) -> None:
-    """The intent comes before anything is sent: nobody has to find out what happened, for nothing did."""
-    for name in ("below", "top"):
-        await store.pending.push_pending(an_action(name))
-    if waited:
-        await store.checkpoints.open_checkpoint(a_checkpoint(), a_waiting_call())
-    assert await store.pending.claim_pending("top", "c", NOW) is not None
-
-    async with await SqlStateStore.open(url, replica_id="r1") as restarted:
-        assert await restarted.journal.recover(NOW + 9) == RecoveryReport()
-
-        again = await restarted.pending.list_pending("s", NOW)
-        assert [(action.pending_id, action.last_error) for action in again] == [("top", NOT_BEGUN), ("below", "")]
-        assert await restarted.pending.claim_pending("top", "c", NOW) is not None

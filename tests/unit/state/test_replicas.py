@@ -134,7 +134,7 @@ async def test_what_a_dead_replica_was_running_becomes_unknown_once_and_soon(
     third = await join("r3")
     await dead.calls.begin_call(a_record(), an_operation())
     await dead.pending.push_pending(an_action())
-    await dead.pending.claim_pending("p", "c", NOW)
+    await dead.pending.claim_pending("p", "somebody", NOW)
     await alive.calls.begin_call(a_record("mine"), an_operation("mine"))
     heard = heard_by(third)
 
