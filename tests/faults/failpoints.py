@@ -58,7 +58,7 @@ def _changes(_self: object, run: Any) -> bool:
     return not run.read_only
 
 
-def _undoes(_self: object, _record: object, operation: Any) -> bool:
+def _undoes(_self: object, _record: object, operation: Any, **_more: object) -> bool:
     return bool(operation.undoes)
 
 

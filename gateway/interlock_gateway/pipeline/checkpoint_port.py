@@ -81,7 +81,7 @@ class CheckpointStore(Protocol):
 
         Of many redeemers one gets the operation. The others, and every redeemer of a checkpoint that is not approved,
         is past its expiry or was approved for another digest, get the call's record as `existing`. Raises
-        `UnknownTransitionError` as `begin_call` does.
+        `ClaimLostError` as `begin_call` does.
         """
         ...
 

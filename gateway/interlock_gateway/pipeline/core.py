@@ -280,10 +280,10 @@ class CallPipeline:
         try:
             try:
                 result = await self._decided(run)
+                if answer is not None:
+                    result = await self._kept.kept(run, result)
             finally:
                 run.live.turnstile.release(shared=shared)
-            if answer is not None:
-                result = await self._kept.kept(run, result)
         except BaseException as error:
             self._ended(run, answer, error)
             raise
@@ -295,7 +295,7 @@ class CallPipeline:
         if not session.is_open and not run.undoes:  # it was closed while the call waited for its turn
             raise RequestError(RequestFault.SESSION_CLOSED, f"session {session.session_id} is closed")
         if tool is not None and tool.provider == GATEWAY_PROVIDER and tool.name == RESOLVE_TOOL:
-            return await self._resolver.resolve(run)
+            return await self._shared.elsewhere(run) or await self._resolver.resolve(run)
         return await self.decided_and_run(run, self._enforced)
 
     def _ended(

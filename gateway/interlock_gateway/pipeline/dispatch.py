@@ -20,7 +20,7 @@ from interlock_gateway.errors import (
     RequestFault,
 )
 from interlock_gateway.pipeline.parts import Parts
-from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, StateError
+from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord, ClaimLostError, StateError
 from interlock_gateway.pipeline.preview import STATE_UNAVAILABLE
 from interlock_gateway.pipeline.push import keep_pushed
 from interlock_gateway.pipeline.run import CallRun
@@ -206,15 +206,17 @@ class _Journaled:
             begun, recorded = await asyncio.gather(self._begun(), self._intent_recorded())
         if begun is None:
             return self._dispatcher.gateway_error(run, GatewayErrorCode.STATE_UNAVAILABLE, STATE_UNAVAILABLE)
-        if begun == BeginOutcome():
-            words = NOT_TO_BE_APPLIED if run.pending is not None else NOT_TO_BE_UNDONE
-            return run.answer(CallStatus.FAILED, words, is_error=True)
+        if begun.refused:
+            refused = run.answer(CallStatus.FAILED, begun.refused, is_error=True)
+            return run.wrap(refused) if run.wrap is not None else refused
         if begun.existing is not None:
             if run.resuming is not None:
                 run.taken = True
                 return run.answer(CallStatus.AWAITING_CHECKPOINT)
             uncount(self._parts.counts, run)  # the same call ran at another replica
-            return stored_answer(self._parts, run, await self._parts.store.calls.outcome_of(begun.existing))
+            existing = await self._parts.store.calls.outcome_of(begun.existing)
+            run.taken = existing.state is CallState.AWAITING_CHECKPOINT  # of people, who were asked for it there
+            return stored_answer(self._parts, run, existing)
         run.journaled = True
         run.live.facts.count_dispatch(destructive=destroys(run) and not run.undoes)
         run.spare()
@@ -242,8 +244,10 @@ class _Journaled:
                 return await self._intended()
         except StateError:
             return None
-        except UnknownTransitionError:  # another compensation was faster, or what is pending is not this replica's now
-            return BeginOutcome()
+        except ClaimLostError:
+            return BeginOutcome(refused=NOT_TO_BE_APPLIED)
+        except UnknownTransitionError:  # another compensation of the same operation was faster
+            return BeginOutcome(refused=NOT_TO_BE_UNDONE)
 
     async def _intended(self) -> BeginOutcome:
         store, approval, pending = self._parts.store, self._run.resuming, self._run.pending

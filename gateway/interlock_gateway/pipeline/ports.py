@@ -16,6 +16,7 @@ from interlock_gateway.pipeline.state_port import (
 from interlock_gateway.pipeline.state_records import (
     BeginOutcome,
     CallRecord,
+    ClaimLostError,
     Consent,
     OpenedCheckpoint,
     RecoveryReport,
@@ -38,6 +39,7 @@ __all__ = [
     "CallStore",
     "ChangeFeed",
     "CheckpointStore",
+    "ClaimLostError",
     "Consent",
     "CountStore",
     "Crossing",

@@ -1,5 +1,6 @@
 """Resolve: apply or discard the top pending action (PREV-2 to PREV-9, PREV-12, PREV-14)."""
 
+import contextlib
 from dataclasses import replace
 from typing import Protocol
 
@@ -24,6 +25,7 @@ from interlock_gateway.pipeline.dispatch import Dispatcher
 from interlock_gateway.pipeline.endings import Endings
 from interlock_gateway.pipeline.enforce import Path, path_for
 from interlock_gateway.pipeline.parts import Parts
+from interlock_gateway.pipeline.ports import StateError
 from interlock_gateway.pipeline.preview import Previewer, input_digest
 from interlock_gateway.pipeline.read_input import read_input
 from interlock_gateway.pipeline.rejecting import resolution_of
@@ -179,7 +181,7 @@ class Resolver:
         if run.cancelled:
             applying.cancel()
         result = await self._applied_and_settled(applying, claimed)
-        run.journaled, run.unkept = applying.journaled, applying.unkept
+        run.journaled, run.unkept, run.taken = applying.journaled, applying.unkept, applying.taken
         return result
 
     async def _put_back(self, run: CallRun, action: PendingAction) -> None:
@@ -215,12 +217,18 @@ class Resolver:
             return _reminded(waiting)
         if run.outcome is not None and run.outcome.state_changed:
             return await self._stale(run, action)
-        if result is not None and result.status is CallStatus.COMPLETED and not result.is_error:
+        # What is not journaled here is the answer to the same call, which ran elsewhere and was about another action.
+        if run.journaled and result is not None and result.status is CallStatus.COMPLETED and not result.is_error:
             await self.settling.finish(action, run.call_id, PendingState.APPLIED, "applied")
             return self._counted(run, "applied", result)
-        await self.settling.release(action, run.call_id, _why(result))
-        run.live.pending_count += 1
-        return _reminded(result) if result is not None else _refused(run, "not_applied", "the apply did not take place")
+        answer = result or _refused(run, "not_applied", "the apply did not take place")
+        if await self.settling.release(action, run.call_id, _why(result)):
+            run.live.pending_count += 1
+            return _reminded(answer)
+        self._parts.observer.pending_changed(-1)
+        with contextlib.suppress(StateError):
+            await self._parts.sessions.recount_pending(run.live)
+        return answer
 
     async def _stale(self, run: CallRun, action: PendingAction) -> CallResult:
         again = await self._previewer.preview_again(run, action)
@@ -304,8 +312,8 @@ def _refused(run: CallRun, code: str, message: str) -> CallResult:
 
 
 def _why(result: CallResult | None) -> str:
-    """Why an action was not applied, in the words of the answer (PREV-7)."""
-    parts = result.content if result is not None else ()
+    """Why an action was not applied, in the words of the answer (PREV-7); nothing, if the answer is no error."""
+    parts = result.content if result is not None and result.is_error else ()
     return "\n".join(part.text for part in parts if isinstance(part, Text))[:MAX_ERROR]
 
 

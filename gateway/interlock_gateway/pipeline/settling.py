@@ -34,21 +34,25 @@ class Settling:
         """Being applied by `claimant`, a call id → `state`."""
         await self._move((action.pending_id, claimant), state, reason)
 
-    async def release(self, action: PendingAction, claimant: str, last_error: str = "") -> None:
-        """Being applied by `claimant` → pending, on top again (PREV-7); `last_error` says why it was not applied."""
-        await self._move((action.pending_id, claimant), PendingState.PENDING, last_error)
+    async def release(self, action: PendingAction, claimant: str, last_error: str = "") -> bool:
+        """Being applied by `claimant` → pending, on top again (PREV-7); `last_error` says why it was not applied.
+
+        False when it is not `claimant`'s any more, and stays as it is.
+        """
+        return await self._move((action.pending_id, claimant), PendingState.PENDING, last_error)
 
     async def retry(self) -> None:
         """Try again what could not be written."""
         for claim, (state, reason) in tuple(self._owed.items()):
             await self._move(claim, state, reason)
 
-    async def _move(self, claim: tuple[str, str], state: PendingState, reason: str) -> None:
+    async def _move(self, claim: tuple[str, str], state: PendingState, reason: str) -> bool:
         try:
             moved = await self._written(claim, state, reason)
         except (UnknownRecordError, UnknownTransitionError):
             # Somebody else has moved it meanwhile; what the database says holds.
             self._owed.pop(claim, None)
+            return False
         except StateError as error:
             self._owed[claim] = (state, reason)
             _log.warning("a pending action could not be settled", extra={"pending_id": claim[0], "problem": str(error)})
@@ -56,6 +60,7 @@ class Settling:
             self._owed.pop(claim, None)
             if state is PendingState.PENDING and moved.state is PendingState.DISCARDED:
                 self._closed((moved,))
+        return True
 
     def _written(self, claim: tuple[str, str], state: PendingState, reason: str) -> Awaitable[PendingAction]:
         pending_id, claimant = claim

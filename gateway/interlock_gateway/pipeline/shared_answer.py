@@ -48,6 +48,18 @@ class SharedAnswers:
         arrival.leave()
         return await asyncio.shield(known.answer) if isinstance(known, RunningCall) else known.result
 
+    async def elsewhere(self, run: CallRun) -> CallResult | None:
+        """What another replica answered to the call of this id while this one waited for its turn. Raises `StateError`.
+
+        For what acts on whatever is on top of the stack, which is another action by then.
+        """
+        if self._parts.store.crossing is None or not run.request.call_id or run.resuming is not None:
+            return None
+        record = await self._parts.store.calls.find_call(run.session_id, run.call_id)
+        if record is None:
+            return None
+        return await self._asking.known(run, await self._parts.store.calls.outcome_of(record))
+
     def joined(self, run: CallRun, arrival: Arrival) -> "Coroutine[Any, Any, CallResult] | None":
         """The answer of the same call, if it runs by a person's leave and `run` is of a client that knows no ids."""
         if not run.request.rejoins or not run.live.running:

@@ -102,8 +102,8 @@ class CallStore(Protocol):
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
 
         `record` must be `dispatching` and `operation` `intended`; the operation comes back with its sequence. With a
-        compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`; as it does when the
-        pending action that it `applies` is not claimed for this call, here, any more.
+        compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`; with
+        `ClaimLostError`, when the pending action that it `applies` is not claimed for this call, here, any more.
         """
         ...
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from interlock_gateway.core.call import CallState, CallStatus
 from interlock_gateway.core.checkpoint import Checkpoint
+from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.operation import Operation
 from interlock_gateway.core.pending import PendingAction
 from interlock_gateway.errors import InterlockError, RequestError, RequestFault
@@ -20,7 +21,8 @@ class StateError(InterlockError):
     ├── UnknownRecordError      there is no record with that id
     └── StoredFormatError       a stored document was written in a format this version does not know
 
-    A transition that the tables in `core/` do not hold raises `core.machine.UnknownTransitionError`.
+    A transition that the tables in `core/` do not hold, or that somebody else was faster with, raises
+    `core.machine.UnknownTransitionError`: `ClaimLostError`, when an apply has lost what it was to apply.
     """
 
 
@@ -31,6 +33,10 @@ def unavailable(error: StateError) -> RequestError:
 
 class StateUnavailableError(StateError):
     """The database cannot be read or written now: disk full, locked, gone, or an I/O error."""
+
+
+class ClaimLostError(UnknownTransitionError):
+    """What is pending is not claimed any more for the call that would apply it, or not by this replica."""
 
 
 class StateOverloadedError(StateError):
@@ -76,10 +82,11 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class BeginOutcome:
-    """Either `operation`: the call is this caller's to dispatch; or `existing`: its id was used before."""
+    """`operation`: it is the caller's to dispatch. Else `existing`, the id was used before, or `refused`, why not."""
 
     operation: Operation | None = None
     existing: CallRecord | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,8 +114,8 @@ class Calls:
         """Claim the call id and write the intent, both or neither: of many callers one gets the operation.
 
         `record` must be `dispatching` and `operation` `intended`, else `ValueError`; it comes back with its sequence.
-        With a compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`; as it does
-        when the pending action that it `applies` is not claimed for this call, by this replica, any more.
+        With a compensation, what it undoes goes to `undoing`, or all fails with `UnknownTransitionError`; with
+        `ClaimLostError`, when the pending action that it `applies` is not claimed for this call, here, any more.
         """
         if record.state is not CallState.DISPATCHING or operation.state is not OperationState.INTENDED:
             raise ValueError("a call begins dispatching, with an operation that is intended")

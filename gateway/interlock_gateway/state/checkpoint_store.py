@@ -142,7 +142,7 @@ class Checkpoints:
         Of many redeemers one gets the operation. The others, and every redeemer of a checkpoint that is not approved,
         is past its expiry or was approved for another digest, get the call's record as `existing`. Raises `ValueError`
         for a record that is not `dispatching` or an operation that is not `intended`, `UnknownRecordError`, and
-        `UnknownTransitionError` as `begin_call` does.
+        `ClaimLostError` as `begin_call` does.
         """
         if record.state is not CallState.DISPATCHING or operation.state is not OperationState.INTENDED:
             raise ValueError("an approved call begins dispatching, with an operation that is intended")

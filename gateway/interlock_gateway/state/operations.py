@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, insert, literal_column, select, update
 from interlock_gateway.core.change import Topic
 from interlock_gateway.core.machine import UnknownTransitionError
 from interlock_gateway.core.operation import OPERATION_MACHINE, Operation, OperationState, Undid, UndoInfo
-from interlock_gateway.pipeline.ports import UnknownRecordError
+from interlock_gateway.pipeline.ports import ClaimLostError, UnknownRecordError
 from interlock_gateway.state.pending_statements import HOLD_CLAIM
 from interlock_gateway.state.record_codec import RecordCodec
 from interlock_gateway.state.schema import IS_INTENDED, operations
@@ -165,11 +165,11 @@ def write_intent(link: Link, operation: Operation, replica_id: str, applies: str
     """Write what is about to happen, for `replica_id` to finish; the operation with its sequence.
 
     A compensation claims what it undoes with it. Raises `UnknownTransitionError` when that is not to be undone now, and
-    when the pending action that it `applies` is not its own any more: others took the replica for dead since.
+    `ClaimLostError` when the pending action that it `applies` is not its own: others took the replica for dead since.
     """
     link.must_stand()
     if applies and not link.change(HOLD_CLAIM, id=applies, claimed_by=operation.call_id, replica=replica_id):
-        raise UnknownTransitionError(f"pending action {applies} is not claimed for call {operation.call_id} any more")
+        raise ClaimLostError(f"pending action {applies} is not claimed for call {operation.call_id} any more")
     row = link.row(
         _INTEND,
         operation_id=operation.operation_id,

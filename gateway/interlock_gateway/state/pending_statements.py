@@ -68,7 +68,7 @@ INSERT = Statement(
     )
 )
 GET = Statement(select(*_COLUMNS).where(_IS_IT))
-CLAIMANT = Statement(select(pending_actions.c.claimant).where(_IS_IT))
+CLAIMANT = Statement(select(pending_actions.c.claimant, pending_actions.c.replica_id).where(_IS_IT))
 LIST = Statement(select(*_COLUMNS).where(_IN_SESSION, _LIVE).order_by(pending_actions.c.sequence.desc()))
 TOP = Statement(select(*_COLUMNS).where(_IN_SESSION, _LIVE).order_by(pending_actions.c.sequence.desc()).limit(1))
 COUNT = Statement(select(func.count()).select_from(pending_actions).where(_IN_SESSION, _LIVE))

@@ -96,7 +96,7 @@ class PendingActions:
         """
 
         def work(link: Link) -> PendingAction:
-            _check_claim(link, pending_id, claimant, PendingState.PENDING)
+            _check_claim(link, pending_id, (claimant, self._replica_id), PendingState.PENDING)
             return _release(link, pending_id, now, last_error)
 
         return await self._writer.submit(work)
@@ -107,7 +107,7 @@ class PendingActions:
         """Being applied by `claimant` → `state`: applied or unknown."""
 
         def work(link: Link) -> PendingAction:
-            _check_claim(link, pending_id, claimant, state)
+            _check_claim(link, pending_id, (claimant, self._replica_id), state)
             return _move(link, pending_id, PendingState.APPLYING, state, now=now, reason=reason)
 
         return await self._writer.submit(work)
@@ -198,11 +198,11 @@ def _replace(link: Link, old_id: str, new: PendingAction) -> PendingAction:
     return _insert(link, replace(new, sequence=old.sequence))
 
 
-def _check_claim(link: Link, pending_id: str, claimant: str, target: PendingState) -> None:
+def _check_claim(link: Link, pending_id: str, claim: tuple[str, str], target: PendingState) -> None:
     # Whoever is told late that a move could not be written must not end the claim of the one that came after it.
     before = _existing(link, pending_id)
     claimed = link.row(sql.CLAIMANT, id=pending_id)
-    if before.state is PendingState.APPLYING and claimed is not None and claimed[0] != claimant:
+    if before.state is PendingState.APPLYING and claimed is not None and tuple(claimed) != claim:
         raise _cannot_go(before.state, target)
 
 

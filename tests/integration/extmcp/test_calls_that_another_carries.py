@@ -11,6 +11,8 @@ import pytest
 from foreign_description import CODES
 from interlock_gateway.audit.read import read_records
 from interlock_gateway.config import ToolOverride
+from interlock_gateway.core.operation import Operation
+from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord
 from interlock_gateway.transport.extmcp import calls
 from other_gateway import CHANGES, READS, Asked, RejectedError, asked, operations, rejected, saying, tool
 from waiting import eventually, eventually_so
@@ -138,8 +140,8 @@ async def test_what_is_given_up_between_its_intent_and_its_sending_is_not_sent(
     going_on, journal = asyncio.Event(), at.gateway.rooms.store.calls
     begin_call = journal.begin_call
 
-    async def slow(*begun: Any) -> Any:
-        known = await begin_call(*begun)
+    async def slow(record: CallRecord, operation: Operation, *, applies: str) -> BeginOutcome:
+        known = await begin_call(record, operation, applies=applies)
         await going_on.wait()
         return known
 

@@ -4,6 +4,7 @@ What the others do is done here by hand, in the moment in which they would.
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 from asked_people import person
 from gateway_bench import Bench, bench
 from interlock import CallStatus
-from interlock_gateway.core.call import CallState
-from interlock_gateway.core.operation import OperationState
+from interlock_gateway.core.call import CallResult, CallState
+from interlock_gateway.core.call import CallStatus as Status
+from interlock_gateway.core.content import Text
+from interlock_gateway.core.operation import Operation, OperationState
 from interlock_gateway.core.pending import PendingAction, PendingState
+from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord
 from interlock_gateway.state.store import SqlStateStore
 from test_asking_about_applies import asking_at_apply
 
@@ -48,10 +52,38 @@ async def test_what_was_called_unknown_meanwhile_is_not_applied(
         answer = await session.resolve("apply", "as asked", call_id="r")
         assert (answer.status, answer.is_error) == (CallStatus.FAILED, True)
         assert "nothing was run" in answer.text
-        kept = await at.gateway.rooms.store.pending.get_pending(previewed.pending.pending_id)
+        store = at.gateway.rooms.store
+        unknown = await store.pending.get_pending(previewed.pending.pending_id)
+        assert unknown is not None
+        assert unknown.state is PendingState.OUTCOME_UNKNOWN
+        kept = await store.calls.find_call("s", "r")
         assert kept is not None
-        assert kept.state is PendingState.OUTCOME_UNKNOWN
-        assert (await session.resolve("apply", "as asked", call_id="r")).text == answer.text
+        assert kept.state is CallState.FAILED
+        assert answer.steering == ()
+        assert (await session.call("echo", {"text": "x"})).steering == ()  # nobody is reminded of what is not pending
+    assert at.ledger.names() == ["echo"]
+
+
+async def test_the_same_resolution_at_two_replicas_does_not_end_what_lies_below(
+    socket_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer, from where it ran, is about the action that was on top there."""
+    async with bench(socket_directory) as at:
+        store, session = at.gateway.rooms.store, at.agent.session("s")
+        await session.call("replace_value", B)
+        begin = store.calls.begin_call
+
+        async def begun_elsewhere(record: CallRecord, operation: Operation, **more: str) -> BeginOutcome:
+            done = store.calls.encode_result(CallResult("r", Status.COMPLETED, content=(Text("now a"),)))
+            ended = replace(record, state=CallState.COMPLETED, status=Status.COMPLETED, result=done)
+            await store.calls.record_outcome(ended)
+            return await begin(record, operation, **more)
+
+        monkeypatch.setattr(store.calls, "begin_call", begun_elsewhere)
+        answer = await session.resolve("apply", "as asked", call_id="r")
+        assert (answer.status, answer.text) == (CallStatus.COMPLETED, "now a")
+        (below,) = await store.pending.list_pending("s", at.clock.now())
+        assert (below.label, below.last_error) == ("replace first by b", "")
     assert at.ledger.ran == []
 
 

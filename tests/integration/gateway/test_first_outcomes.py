@@ -131,8 +131,8 @@ async def test_who_hangs_up_here_does_not_end_what_waits_for_a_person_elsewhere(
 
         async def asked_elsewhere(record: CallRecord) -> CallRecord:
             waits = replace(record, state=CallState.AWAITING_CHECKPOINT, status=Status.AWAITING_CHECKPOINT, result=None)
-            of_this = {"call_id": "c", "request_digest": record.request_digest, "mode": CheckpointMode.WAIT}
-            await store.checkpoints.open_checkpoint(replace(like, checkpoint_id="theirs", **of_this), waits)
+            theirs = replace(like, checkpoint_id="theirs", call_id="c", mode=CheckpointMode.WAIT)
+            await store.checkpoints.open_checkpoint(replace(theirs, request_digest=record.request_digest), waits)
             kept.set()
             await gone.wait()
             return await keep(record)
