@@ -6,7 +6,6 @@ What the others do is done here by hand, in the moment in which they would.
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from asked_people import person
@@ -15,10 +14,10 @@ from interlock import CallStatus
 from interlock_gateway.core.call import CallResult, CallState
 from interlock_gateway.core.call import CallStatus as Status
 from interlock_gateway.core.content import Text
-from interlock_gateway.core.operation import Operation, OperationState
+from interlock_gateway.core.operation import Operation
 from interlock_gateway.core.pending import PendingAction, PendingState
 from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord
-from interlock_gateway.state.store import SqlStateStore
+from other_replicas import taken_for_dead
 from test_asking_about_applies import asking_at_apply
 
 pytestmark = pytest.mark.req("PREV-13", "STATE-2")
@@ -123,20 +122,10 @@ async def test_a_denied_apply_is_no_answer_once_others_have_called_it_unknown(
     socket_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with bench(socket_directory) as at:
-        calls, session = at.gateway.rooms.store.calls, at.agent.session("s")
+        session = at.agent.session("s")
         await session.call("replace_value", B)
-        finish = calls.finish_call
-
-        async def called_unknown(
-            session_id: str, call_id: str, operation_id: str, call: CallState, operation: OperationState, **ending: Any
-        ) -> None:
-            unknown = (CallState.OUTCOME_UNKNOWN, OperationState.OUTCOME_UNKNOWN)
-            await finish(session_id, call_id, operation_id, *unknown, now=ending["now"])
-            await finish(session_id, call_id, operation_id, call, operation, **ending)
-
         with monkeypatch.context() as lost:
-            lost.setattr(SqlStateStore, "stands", property(lambda _: False))
-            lost.setattr(calls, "finish_call", called_unknown)
+            taken_for_dead(at, lost)
             denied = await session.resolve("apply", "as asked", call_id="r")
             assert denied.decision.reasons[0].code == "gateway_error.state_unavailable"
         assert (await session.resolve("apply", "as asked", call_id="r")).status is CallStatus.OUTCOME_UNKNOWN

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from asked_people import person
@@ -17,10 +16,10 @@ from interlock_gateway.core.call import CallResult, CallState, CheckpointMode, P
 from interlock_gateway.core.call import CallStatus as Status
 from interlock_gateway.core.checkpoint import CheckpointState
 from interlock_gateway.core.content import Text
-from interlock_gateway.core.operation import Operation, OperationState
+from interlock_gateway.core.operation import Operation
 from interlock_gateway.pipeline.conclusion import STATE_OF
 from interlock_gateway.pipeline.ports import BeginOutcome, CallRecord
-from interlock_gateway.state.store import SqlStateStore
+from other_replicas import taken_for_dead
 from waiting import eventually
 
 pytestmark = pytest.mark.req("PIPE-10", "STATE-2")
@@ -99,19 +98,9 @@ async def test_a_denial_for_a_lost_lease_is_no_answer_once_others_have_said_what
 ) -> None:
     """Remembered, it would be told again and again, here, though the database says something else."""
     async with bench(socket_directory) as at:
-        calls, session = at.gateway.rooms.store.calls, at.agent.session("s")
-        finish = calls.finish_call
-
-        async def called_unknown(
-            session_id: str, call_id: str, operation_id: str, call: CallState, operation: OperationState, **ending: Any
-        ) -> None:
-            unknown = (CallState.OUTCOME_UNKNOWN, OperationState.OUTCOME_UNKNOWN)
-            await finish(session_id, call_id, operation_id, *unknown, now=ending["now"])
-            await finish(session_id, call_id, operation_id, call, operation, **ending)
-
+        session = at.agent.session("s")
         with monkeypatch.context() as lost:
-            lost.setattr(SqlStateStore, "stands", property(lambda _: False))
-            lost.setattr(calls, "finish_call", called_unknown)
+            taken_for_dead(at, lost)
             denied = await session.call("set_value", B, call_id="c")
             assert denied.decision.reasons[0].code == "gateway_error.state_unavailable"
         again = await session.call("set_value", B, call_id="c")
